@@ -1,18 +1,18 @@
 /**
- * `npm run bundle -- EXAMPLE|MAIN [FILE]`: an example, or the program of a main module, as one JavaScript file that needs
- * nothing but Node, packages and all.
+ * `npm run bundle -- EXAMPLE|MAIN [FILE]`: bundles an example, or the program of a main module, into one JavaScript
+ * file that needs nothing but Node.
  *
- * Loading hundreds of small modules is most of what a start costs; one file, and Node's compile cache
- * (`NODE_COMPILE_CACHE=/some/folder`), leave little of it. What a program imports only when it needs it, such as a YAML
- * parser, is in the file and stays asleep until then. Left out is `@kubernetes/client-node`, ten times the rest, which
- * only the `auth-provider` users of old kubeconfigs need, never a pod.
+ * Loading hundreds of small modules is most of the cost of a start. One file, together with Node's compile cache
+ * (`NODE_COMPILE_CACHE=/some/folder`), leaves little of it. Modules that a program imports only when it needs them,
+ * such as a YAML parser, are in the file but are not evaluated until then. `@kubernetes/client-node` is left out: it is
+ * ten times as large as the rest, and only the `auth-provider` users of old kubeconfigs need it, never a pod.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import { fileURLToPath } from "node:url"
 import { rolldown } from "rolldown"
 
-/** Bundles the program whose main module is given. */
+/** Bundles the program of a main module. */
 export const bundle = async (main: string, file: string): Promise<void> => {
   const built = await rolldown({
     input: main,

@@ -1,13 +1,13 @@
 /**
- * What takes too long for a test: does a token give the same story in a thousand processes, does memory stay flat over
- * a hundred thousand runs?
+ * Checks that take too long for a test: a token replays the same story in a thousand processes, and memory stays flat
+ * over a hundred thousand runs.
  *
  * ```
  * npm run endurance -- replay --example podset --processes 1000
  * npm run endurance -- memory --example podset --runs 100000
  * ```
  *
- * Exit code 1 if not.
+ * Exit code 1 if a check fails.
  */
 import * as Main from "@effect-operator/k8s/Main"
 import type { Simulation } from "@effect-operator/k8s/testing"
@@ -33,7 +33,7 @@ const example = Flag.Literals("example", scenarios.map(({ name }) => name)).pipe
   Flag.withDefault("podset")
 )
 
-/** Three faults and an order of tasks, by a seed. */
+/** A plan of three faults and an order of tasks, drawn from a seed. */
 const planOf = (seed: number): Fault.Plan => ({
   interleaving: 1 + draw(seed, 0, 1_000_000),
   points: [
@@ -87,7 +87,7 @@ const replay = Command.make("replay", {
     if (same < processes) return yield* new Fails({ message: `${stories.size} different stories` })
   }).pipe(Effect.scoped)).pipe(Command.withDescription("One token in many processes"))
 
-/** Growth over the second half of the runs that is still called flat. */
+/** The growth over the second half of the runs that still counts as flat. */
 const tolerance = 0.05
 
 const memory = Command.make("memory", {

@@ -1,6 +1,6 @@
 /**
- * `npm run manifests -- NAME`: the manifests of an example as one YAML stream.
- * `-- --write` writes the files of all examples below `deploy/`, `-- --check` fails if they are not what they would be.
+ * `npm run manifests -- NAME`: prints the manifests of an example as one YAML stream. `-- --write` writes the files of
+ * all examples below `deploy/`; `-- --check` fails if those files are out of date.
  */
 import { Manifests } from "@effect-operator/k8s"
 import * as Fs from "node:fs"
@@ -21,7 +21,7 @@ if (argument === "--write" || argument === "--check") {
     const folder = { ...Manifests.files(manifests(example)), "sample.yaml": [example.sample] }
     const files: Readonly<Record<string, string>> = {
       ...Object.fromEntries(Object.entries(folder).map(([file, objects]) => [file, Manifests.format(objects)])),
-      // Built at the top of this repository: podman build -f examples/deploy/NAME/Containerfile .
+      // Built from the root of this repository: podman build -f examples/deploy/NAME/Containerfile .
       "Containerfile": Manifests.containerfile({
         main: "dist/main.mjs",
         build: `npm run bundle -- ${example.name} dist/main.mjs`

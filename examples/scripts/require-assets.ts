@@ -1,4 +1,6 @@
-/** `npm run test:real` needs a real control plane: without one it fails, rather than pass by running nothing. */
+/**
+ * `npm run test:real` needs a real control plane. Without one it must fail, rather than pass without running a test.
+ */
 import * as Fs from "node:fs"
 
 const folder = process.env["KUBEBUILDER_ASSETS"] ?? ""

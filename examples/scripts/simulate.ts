@@ -1,7 +1,7 @@
 /**
- * `npm run simulate -- --example podset`: looks for a story in which an example goes wrong.
+ * `npm run simulate -- --example podset`: searches for a story in which an example fails.
  *
- * Exit code 1 and the story, if there is one; otherwise what was explored.
+ * If there is one, prints it and exits with code 1; otherwise prints what was explored.
  */
 import { Simulation } from "@effect-operator/k8s/testing"
 import * as Main from "@effect-operator/k8s/Main"
@@ -98,7 +98,7 @@ const command = Command.make(
         depth: depths[depth as keyof typeof depths],
         runs: Option.isSome(deeper) ? Number.MAX_SAFE_INTEGER : runs,
         deeper: Option.getOrUndefined(deeper),
-        // As text, which threads can be handed.
+        // As text, which can be passed to threads.
         budget: `${budget} seconds`,
         seed,
         window: Option.getOrUndefined(window),

@@ -1,24 +1,24 @@
 /**
- * An exploration of an example, or a part of it: by the thread that calls, or by a thread of its own for each part.
+ * Explores an example, or a part of the exploration, in the calling thread or in one thread per part.
  *
- * Threads do not change what is explored: the parts of a seed are the same ones however many threads there are to run
- * them, and a divergence is replayed by its token.
+ * The number of threads does not change what is explored: a seed always has the same parts, and a divergence is
+ * replayed by its token.
  */
 import { Simulation } from "@effect-operator/k8s/testing"
 import { Effect, Result } from "effect"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 import { scenarios } from "../test/support/Scenarios.ts"
 
-/** The one part there is of what is not divided. */
+/** The whole exploration as a single part. */
 export const undivided: Simulation.Part = { index: 0, of: 1 }
 
-/** The part that a text names: "3/4" is the third of four; undefined where it is none. */
+/** Parses a part: "3/4" is the third of four. Undefined if the text is not a part. */
 export const partOf = (text: string): Simulation.Part | undefined => {
   const [, nth, of] = /^(\d{1,4})\/(\d{1,4})$/.exec(text)?.map(Number) ?? []
   return nth === undefined || of === undefined || nth < 1 || nth > of ? undefined : { index: nth - 1, of }
 }
 
-/** What the i-th of so many threads takes of a part. */
+/** The share of thread `i` in a part. */
 export const shareOf = (part: Simulation.Part, i: number, threads: number): Simulation.Part => ({
   index: part.index + i * part.of,
   of: part.of * threads
@@ -29,7 +29,7 @@ export interface Asked {
   readonly options: Simulation.Options
 }
 
-/** What came of it, as plain data. */
+/** The outcome, as plain data. */
 export type Outcome =
   | { readonly _tag: "Converges"; readonly report: Simulation.ConvergenceReport }
   | {
@@ -58,7 +58,7 @@ const inThread = (asked: Asked): Effect.Effect<Outcome> =>
     return Effect.promise(() => worker.terminate())
   })
 
-/** Explores with so many threads, and stops at the first part that diverges. */
+/** Explores in this many threads, and stops at the first part that diverges. */
 export const exploreInThreads = (asked: Asked, threads: number): Effect.Effect<Outcome> => {
   if (threads === 1) return Effect.sync(() => explore(asked))
   const parts = Array.from({ length: threads }, (_, index) => {

@@ -1,6 +1,4 @@
-/**
- * What an example is: an operator, how it is deployed, and a story that shows what it does.
- */
+/** An example: an operator, how it is deployed, and a story that shows what it does. */
 import {
   type Controller,
   type CustomResource,
@@ -14,14 +12,14 @@ import { ApiService, type Manifests } from "@effect-operator/k8s"
 import type { Kubelet } from "@effect-operator/k8s/testing"
 import { Effect, Layer } from "effect"
 
-/** One thing a person does, and what the operator is expected to make of it. */
+/** Something a person does, and the state that the operator is expected to bring about. */
 export interface Step {
   /** `scale up from 2 to 5`. */
   readonly title: string
   readonly act: Effect.Effect<unknown, KubeError.KubeError, KubeClient.KubeClient>
-  /** Removes what the story made: left out while the operator keeps running for you to try. */
+  /** Removes what the story created. Left out if the operator keeps running for you to try it. */
   readonly cleanup?: boolean
-  /** Whether the cluster is as it should be, judged from the objects the story is about, now and before the step. */
+  /** Whether the cluster has reached the expected state, judged by the story's objects now and before the step. */
   readonly done: (
     objects: ReadonlyArray<KubeObject.KubeObject>,
     before: ReadonlyArray<KubeObject.KubeObject>
@@ -33,22 +31,22 @@ export interface Example {
   readonly resources: ReadonlyArray<CustomResource.CustomResource>
   readonly controllers: ReadonlyArray<Controller.Controller>
   readonly writes: Manifests.Options["writes"]
-  /** The API that the operator serves itself, and how. */
+  /** The API that the operator serves itself, and how it is served. */
   readonly serves?: { readonly api: ApiService.Api; readonly server: ApiService.ServerOptions }
-  /** An object to start with. */
+  /** The object that the story starts with. */
   readonly sample: Manifests.Manifest
-  /** The kinds the story is about. */
+  /** The kinds that the story is about. */
   readonly follows: ReadonlyArray<Resource.Any>
   /** Whether an object belongs to the story, and not to somebody else in the same cluster. */
   readonly concerns: (object: KubeObject.KubeObject) => boolean
-  /** How its Pods behave where they are simulated: they run, and do not end, unless this says otherwise. */
+  /** How simulated Pods behave. By default they run and do not end. */
   readonly kubelet?: Kubelet.Options
-  /** What to type in another terminal while it runs. */
+  /** Commands to try in another terminal while it runs. */
   readonly tryIt: ReadonlyArray<string>
   readonly story: ReadonlyArray<Step>
 }
 
-/** How the manifests of an example are made. */
+/** The manifests of an example. */
 export const manifests = (example: Example): Manifests.Options => ({
   name: `${example.name}-operator`,
   namespace: `${example.name}-system`,
@@ -56,11 +54,11 @@ export const manifests = (example: Example): Manifests.Options => ({
   resources: example.resources,
   controllers: example.controllers,
   writes: example.writes,
-  // What is served is in the memory of one process: there is nobody to elect.
+  // The API keeps its objects in one process's memory, so there is only one replica and no leader to elect.
   ...(example.serves === undefined ? {} : { apiService: example.serves.api, leaderElection: false })
 })
 
-/** The operator of an example; `localhost`: beside the cluster, see `ApiService.ServerOptions`. */
+/** The operator of an example. For `localhost` see `ApiService.ServerOptions`. */
 export const operatorOf = (
   { controllers, serves }: Example,
   options: Pick<ApiService.ServerOptions, "localhost" | "address" | "closeGrace"> = {}
@@ -69,7 +67,7 @@ export const operatorOf = (
     ? Manager.layer(controllers)
     : Layer.provide(Manager.layer(controllers), ApiService.layer(serves.api, { ...serves.server, ...options }))
 
-/** Creates an object, or gives the one that is there the same spec: a story may be told twice on one cluster. */
+/** Creates the object, or sets the spec of the existing one, so that a story can be played twice on one cluster. */
 export const ensure = <A extends KubeObject.KubeObject>(
   resource: Resource.Resource<A>,
   object: Resource.Input<A> & { readonly metadata: KubeObject.ObjectKey; readonly spec: unknown }
@@ -84,7 +82,7 @@ export const ensure = <A extends KubeObject.KubeObject>(
     )
   )
 
-/** Whether an object that was there before the step is not there any more. */
+/** Whether an object that existed before the step is gone. */
 export const someGone = (
   objects: ReadonlyArray<KubeObject.KubeObject>,
   before: ReadonlyArray<KubeObject.KubeObject>

@@ -1,27 +1,25 @@
-/**
- * Tells a person what happens in a cluster: every change of the followed kinds, when it happened, and who did it.
- */
+/** Shows a person what happens in a cluster: every change of the followed kinds, when it happened, and who made it. */
 import { Delta, Informers, KubeObject, type Resource, Supervisor } from "@effect-operator/core"
 import type { Event } from "@effect-operator/k8s/kinds/events.v1"
 import { Clock, Context, Effect, Layer } from "effect"
 
 const ansi = { dim: 2, green: 32, yellow: 33, red: 31, cyan: 36, bold: 1 } as const
 
-/** Colour on a terminal, plain text elsewhere. */
+/** Coloured on a terminal, plain elsewhere. */
 export const paint = (colour: keyof typeof ansi, text: string): string =>
   process.stdout.isTTY ? `\u001b[${ansi[colour]}m${text}\u001b[0m` : text
 
-/** A line as it is. */
+/** Prints a line as it is. */
 export const print = (text: string) => Effect.sync(() => void process.stdout.write(`${text}\n`))
 
-/** A line with the time of day, UTC. */
+/** Prints a line with the UTC time of day. */
 export const say = (text: string) =>
   Effect.flatMap(
     Clock.currentTimeMillis,
     (at) => print(`${paint("dim", new Date(at).toISOString().slice(11, 23))}  ${text}`)
   )
 
-/** The leaf fields that differ, as `spec.replicas 2 -> 5`. Metadata counts only where it tells something. */
+/** The leaf fields that differ, as `spec.replicas 2 -> 5`. Metadata only if it is informative. */
 const differences = (before: unknown, after: unknown, path: string): ReadonlyArray<string> => {
   if (JSON.stringify(before) === JSON.stringify(after)) return []
   const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -40,7 +38,7 @@ const differences = (before: unknown, after: unknown, path: string): ReadonlyArr
   )
 }
 
-/** Who wrote last, as far as the object tells: its status is the kubelet's or the operator's, its spec yours. */
+/** Who wrote last, as far as the object shows: the kubelet or the operator its status, you its spec. */
 const cause = (object: KubeObject.KubeObject, changed: ReadonlyArray<string>): string => {
   if (object.kind === "Pod") return "kubelet"
   const isChild = KubeObject.controllerOf(object) !== undefined
@@ -49,7 +47,7 @@ const cause = (object: KubeObject.KubeObject, changed: ReadonlyArray<string>): s
 
 const isEvent = (object: KubeObject.KubeObject): object is Event => object.kind === "Event"
 
-/** What a change says to a person; nothing if it says nothing. */
+/** A change as text for people; undefined if it is of no interest. */
 export const describe = (delta: Delta.Delta): string | undefined => {
   if (delta._tag === "Invalid") return `${KubeObject.keyString(delta.raw)} is not valid: ${delta.issues.join("; ")}`
   const { object } = delta
@@ -86,7 +84,7 @@ export const describe = (delta: Delta.Delta): string | undefined => {
   }
 }
 
-/** Follows kinds until the scope closes; answers what they look like now. `filter` leaves strangers' objects out. */
+/** Follows kinds until the scope closes, and returns their current objects. `filter` excludes objects of others. */
 export const follow = Effect.fnUntraced(function*(
   resources: ReadonlyArray<Resource.Any>,
   filter: (object: KubeObject.KubeObject) => boolean

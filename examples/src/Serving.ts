@@ -1,6 +1,4 @@
-/**
- * Serves an example's own API from here, beside the cluster on whose host this runs.
- */
+/** Serves an example's own API beside the cluster: in this process, on the same host. */
 import { KubeClient, Resource } from "@effect-operator/core"
 import { ApiService } from "@effect-operator/k8s"
 import { Context, Data, Effect, Layer, Schedule } from "effect"
@@ -8,14 +6,14 @@ import type { Example } from "./Example.ts"
 import { say } from "./Narrator.ts"
 
 export const defaults = {
-  /** How long the cluster may take to pass requests on: a real one looks at its backends one after the other. */
+  /** How long the cluster may take to forward requests: a real one checks its backends one after the other. */
   timeout: "60 seconds"
 } as const
 
-/** The cluster does not pass requests on to the example's API. */
+/** The cluster does not forward requests to the example's API. */
 export class NotReached extends Data.TaggedError("NotReached")<{ readonly message: string }> {}
 
-/** Serves an example's own API beside the cluster, and waits until the cluster passes requests on to it. */
+/** Serves an example's own API beside the cluster, and waits until the cluster forwards requests to it. */
 export const beside = Effect.fnUntraced(function*({ api, server }: NonNullable<Example["serves"]>) {
   const options = { ...server, localhost: true, closeGrace: "1 second" } as const
   const context = yield* Layer.build(Layer.fresh(ApiService.layer(api, options)))
@@ -23,7 +21,7 @@ export const beside = Effect.fnUntraced(function*({ api, server }: NonNullable<E
   yield* say(`the cluster's aggregator passes requests for ${api.groupVersion} on to port ${port}`)
 })
 
-/** The port that an API is served at, once the cluster passes requests on to it. */
+/** The port that an API is served at, once the cluster forwards requests to it. */
 export const reached = Effect.fnUntraced(function*(
   { kinds }: ApiService.Api,
   { ready, status }: ApiService.ApiServiceServer["Service"]

@@ -1,6 +1,7 @@
 /**
- * Does the steps of a story, and waits after each until the cluster is as it should be. How the cluster is looked at,
- * and how time passes between two looks, is the caller's: on a real cluster, in virtual time, with or without comment.
+ * Plays the steps of a story. After each step it waits until the cluster has reached the expected state. The caller
+ * decides how to read the cluster and how time passes between two reads: on a real cluster or in virtual time, with or
+ * without narration.
  */
 import { KubeClient, type KubeError, type KubeObject, type Resource } from "@effect-operator/core"
 import { Data, Duration, Effect, Stream } from "effect"
@@ -8,16 +9,16 @@ import type { Step } from "./Example.ts"
 
 type Objects = ReadonlyArray<KubeObject.KubeObject>
 
-/** The cluster did not become what a step of the story says; the message has what it is instead. */
+/** The cluster did not reach the state that a step expects; the message has its actual state. */
 export class NotConverged extends Data.TaggedError("NotConverged")<{ readonly message: string }> {}
 
 export interface Options<E, R> {
-  /** The objects that the story is about, as they are. */
+  /** The current objects that the story is about. */
   readonly look: Effect.Effect<Objects, E, R>
-  /** Between two looks, and how long a step may take. */
+  /** The time between two reads, and the time limit of a step. */
   readonly every: Duration.Input
   readonly within: Duration.Input
-  /** How time passes: by itself, unless a test moves it. */
+  /** How time passes; by itself by default, while a test adjusts its clock. */
   readonly pass?: (time: Duration.Input) => Effect.Effect<void>
   readonly begun?: (step: Step) => Effect.Effect<void>
   readonly done?: (step: Step) => Effect.Effect<void>
@@ -52,7 +53,7 @@ const converge = Effect.fnUntraced(
   }
 )
 
-/** The objects of these kinds, asked of the server. */
+/** The objects of these kinds, listed from the server. */
 export const listed = (
   kinds: ReadonlyArray<Resource.Any>
 ): Effect.Effect<Objects, KubeError.KubeError, KubeClient.KubeClient> =>

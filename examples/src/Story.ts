@@ -1,6 +1,6 @@
 /**
- * Plays an example's story on whatever cluster the client in context reaches: installs the kinds, runs the operator,
- * does step after step, and waits after each until the cluster is as it should be.
+ * Plays an example's story on the cluster of the client in context: installs the kinds, runs the operator, performs
+ * step after step, and waits after each until the cluster has reached the expected state.
  */
 import { Manager } from "@effect-operator/core"
 import { Crd } from "@effect-operator/k8s"
@@ -11,22 +11,22 @@ import { follow, paint, say } from "./Narrator.ts"
 import * as Serving from "./Serving.ts"
 import * as Steps from "./Steps.ts"
 
-/** Figures that hold unless options say otherwise. */
+/** Defaults, unless options override them. */
 export const defaults = {
   /** How long a step may take to converge, at least. */
   stepTimeout: "30 seconds",
-  /** Between two looks at whether it has; the objects are cached, so a look is no request. */
+  /** The time between two checks. The objects come from a cache, so a check sends no request. */
   pollInterval: "20 millis"
 } as const
 
 export interface Options {
-  /** Whether the story removes at its end what it made. */
+  /** Whether the story removes at its end what it created. */
   readonly cleanup: boolean
-  /** What to do when the story is told, while the operator still runs. */
+  /** Runs when the story has ended, while the operator still runs. */
   readonly afterwards: Effect.Effect<void>
 }
 
-/** Installs the example's kinds, runs its operator and tells its story. */
+/** Installs the example's kinds, runs its operator and plays its story. */
 export const play = Effect.fnUntraced(function*(example: Example, options: Options) {
   for (const resource of example.resources) {
     yield* Crd.install(resource)

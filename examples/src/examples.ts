@@ -10,7 +10,7 @@ import { example as podset } from "./podset/example.ts"
 
 import { example as volumebackup } from "./volumebackup/example.ts"
 
-/** Every example, in the order in which they teach. */
+/** All examples, in teaching order. */
 export const examples: ReadonlyArray<Example> = [
   autoscaler,
   podset,

@@ -1,6 +1,6 @@
 /**
- * `npm start`: the main job, with nothing else installed. An in-memory API server on a loopback port, an operator that
- * talks to it over HTTPS with the live client, and a story that shows what the operator does.
+ * `npm start`: shows an operator at work, with nothing else installed: an in-memory API server on a loopback port, an
+ * operator that reaches it over HTTPS with the live client, and a story that shows what the operator does.
  */
 import { LiveClient, Main } from "@effect-operator/k8s"
 import { ApiServer, HttpFacade, SimControllers, TestClient } from "@effect-operator/k8s/testing"
@@ -13,10 +13,10 @@ import { paint, print, say } from "./Narrator.ts"
 import { NotConverged } from "./Steps.ts"
 import * as Story from "./Story.ts"
 
-/** How long the whole of it may take with `--once`. */
+/** The time limit for everything with `--once`. */
 const onceTimeout = "60 seconds"
 
-/** Runs the operator and tells its story; keeps running afterwards unless `once`. */
+/** Runs the operator and plays its story. Keeps running afterwards unless `once`. */
 const tell = (example: Example, once: boolean, kubectl: string) => {
   const keepRunning = Effect.andThen(
     say("the operator keeps running; try it from another terminal, Ctrl-C stops it:"),
@@ -41,7 +41,7 @@ const tell = (example: Example, once: boolean, kubectl: string) => {
     : told
 }
 
-/** The in-memory server, served over HTTPS, and a client that reaches it there. */
+/** The in-memory server, served over HTTPS, and a client for it. */
 const memory = ({ kubelet }: Example) =>
   HttpFacade.layer().pipe(
     Layer.provideMerge(SimControllers.layer({ kubelet }).pipe(Layer.provide(TestClient.layer))),

@@ -5,7 +5,7 @@ import { manifests } from "../Example.ts"
 import { example } from "./example.ts"
 import { controller } from "./reconciler.ts"
 
-/** What `effect-operator` deploys, checks and runs. */
+/** The operator that `effect-operator` deploys, checks and runs. */
 export const operator = manifests(example)
 
 if (import.meta.main) {

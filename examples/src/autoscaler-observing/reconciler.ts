@@ -4,7 +4,9 @@ import { Pod } from "@effect-operator/k8s/kinds"
 import { Effect } from "effect"
 import { Autoscaler } from "./resource.ts"
 
-/** The label by which a Pod names its Autoscaler, in whose namespace it is; a change of such a Pod is seen at once. */
+/**
+ * The label with which a Pod names its Autoscaler, in the same namespace. A change of such a Pod reconciles it at once.
+ */
 export const label = "scaling.example.com/autoscaler"
 
 export const defaults = { minReplicas: 1, maxReplicas: 10, period: "30 seconds" } as const
@@ -25,7 +27,7 @@ export const controller = Controller.make("autoscaler-observing", {
 
   reconcile: Effect.fn("Autoscaler.reconcile")(function*(autoscaler, { events }) {
     const { maxReplicas = defaults.maxReplicas, minReplicas = defaults.minReplicas, selector } = autoscaler.spec
-    // Labels that nobody names are no selector of everything.
+    // An empty selector would select every Pod.
     const pods = Object.keys(selector).length === 0
       ? []
       : yield* Cache.list(Pod, { namespace: autoscaler.metadata.namespace, labels: selector })

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 const count = (description: string) =>
   Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })).annotate({ description }))
 
-/** Says how many of some Pods run, and how many should. */
+/** Reports how many of the selected Pods are ready, and how many there should be. */
 export const Autoscaler = CustomResource.make({
   group: "scaling.example.com",
   version: "v1",

@@ -22,7 +22,7 @@ const scale = (desiredReplicas: number) =>
 const podsOf = (objects: ReadonlyArray<KubeObject>) =>
   objects.filter((object) => object.kind === "Pod" && owner.key in (object.metadata.labels ?? {}))
 
-/** Exactly `count` Pods, none on its way out, and the status says so. */
+/** Exactly `count` Pods, none of them terminating, and the status agrees. */
 const settledAt = (count: number) => (objects: ReadonlyArray<KubeObject>) => {
   const pods = podsOf(objects)
   const autoscaler = objects.find(({ kind }) => kind === "Autoscaler") as Autoscaler | undefined

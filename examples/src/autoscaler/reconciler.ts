@@ -5,13 +5,13 @@ import { Pod } from "@effect-operator/k8s/kinds"
 import { Effect } from "effect"
 import { Autoscaler } from "./resource.ts"
 
-/** Marks a Pod with its Autoscaler: an owner reference cannot, for the Pods may live in another namespace. */
+/** Marks a Pod with its Autoscaler. An owner reference cannot, since the Pods may live in another namespace. */
 export const owner = OwnerLabel.make("test.skuber.io/autoscaler")
 
 const isDead = ({ status }: Pod) => status?.phase === "Failed" || status?.phase === "Succeeded"
 const isRunning = ({ status }: Pod) => status?.phase === "Running"
 
-/** The Autoscaler's Pods by what is to become of them. */
+/** The Autoscaler's Pods, grouped by what should happen to them. */
 const survey = Effect.fnUntraced(function*(autoscaler: Autoscaler) {
   const { desiredReplicas, image, targetNamespace } = autoscaler.spec
   const owned = yield* Cache.list(Pod, { labels: OwnerLabel.selector(owner, autoscaler) })
@@ -19,7 +19,7 @@ const survey = Effect.fnUntraced(function*(autoscaler: Autoscaler) {
   const available = live.filter((pod) => !isDead(pod) && pod.metadata.namespace === targetNamespace)
   const current = available.filter((pod) => pod.spec.containers[0]?.image === image)
   const outdated = available.filter((pod) => !current.includes(pod))
-  // Those that run stay, of those the oldest: shrinking disturbs as little as it can.
+  // Keep running Pods first, and of those the oldest, so that scaling down disturbs as little as possible.
   const byMerit = current.toSorted((a, b) =>
     Number(isRunning(b)) - Number(isRunning(a)) ||
     a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp) ||
@@ -34,13 +34,13 @@ const survey = Effect.fnUntraced(function*(autoscaler: Autoscaler) {
     surplus: [
       ...live.filter((pod) => !available.includes(pod)),
       ...byMerit.slice(desiredReplicas),
-      // Pods of an old image go once the new ones run.
+      // Pods of an old image are deleted once the new ones run.
       ...(running >= desiredReplicas ? outdated : [])
     ]
   }
 })
 
-/** Names come from the uid and a number, so that a create whose answer was lost never leaves two Pods. */
+/** Names are made of the uid and a number, so that repeating a create whose response was lost never leaves two Pods. */
 function* freeNames(autoscaler: Autoscaler, owned: ReadonlyArray<Pod>): Generator<string, never> {
   const taken = new Set(owned.map(({ metadata }) => metadata.name))
   const base = autoscaler.metadata.name.slice(0, 40).replace(/[^a-z0-9]+$/, "")
@@ -50,7 +50,9 @@ function* freeNames(autoscaler: Autoscaler, owned: ReadonlyArray<Pod>): Generato
   }
 }
 
-/** Creates the Pod; answers whether one of that name is the Autoscaler's now, made just now or by a lost request. */
+/**
+ * Creates the Pod. Returns whether a Pod of that name now belongs to the Autoscaler, created now or by a lost request.
+ */
 const createPod = Effect.fnUntraced(function*(
   autoscaler: Autoscaler,
   name: string,
@@ -85,13 +87,13 @@ export const controller = Controller.make("autoscaler", {
 
   reconcile: Effect.fn("Autoscaler.reconcile")(function*(autoscaler, { events }) {
     const { missing, owned, surplus } = yield* survey(autoscaler)
-    // Pods of an Autoscaler that is gone would stay for ever, and a cache may be of yesterday.
+    // The cache may be stale, and Pods of an Autoscaler that is already gone would stay forever.
     if (missing > 0 && !(yield* Adoption.isAlive(Autoscaler, autoscaler))) return Action.done
     const names = freeNames(autoscaler, owned)
     for (let made = 0; made < missing;) if (yield* createPod(autoscaler, names.next().value, events)) made += 1
     for (const pod of surplus) yield* deletePod(pod, events)
 
-    // The cache already shows what was just written.
+    // The cache already shows the writes above.
     const { available, ready } = yield* survey(autoscaler)
     yield* ObjectStatus.write(Autoscaler, autoscaler, { availableReplicas: available.length, ready })
     return Action.done
@@ -101,7 +103,7 @@ export const controller = Controller.make("autoscaler", {
     const { owned } = yield* survey(autoscaler)
     for (const pod of owned) if (!isTerminating(pod)) yield* deletePod(pod, events)
     const { owned: left } = yield* survey(autoscaler)
-    // The deletion of the last Pod wakes this up; the delay is for the day it does not.
+    // The deletion of the last Pod triggers the next reconcile; the delay is only a safety net.
     return left.length === 0 ? Action.done : Action.requeueAfter("1 minute")
   })
 })

@@ -1,7 +1,7 @@
 import { CustomResource } from "@effect-operator/core"
 import { Schema } from "effect"
 
-/** Keeps `desiredReplicas` Pods of one image running in a namespace of choice. */
+/** Keeps `desiredReplicas` Pods of one image running in the namespace of your choice. */
 export const Autoscaler = CustomResource.make({
   group: "test.skuber.io",
   version: "v1",

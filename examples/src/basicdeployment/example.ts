@@ -21,7 +21,7 @@ const isOurs = (object: KubeObject): object is Pod =>
 
 const podsOf = (objects: ReadonlyArray<KubeObject>) => objects.filter(isOurs)
 
-/** Exactly `replicas` Pods of the image, none on its way out, and the status says that this is rolled out. */
+/** Exactly `replicas` Pods of the image, none of them terminating, and the status says that it is rolled out. */
 const rolledOut = (image: string, replicas: number) => (objects: ReadonlyArray<KubeObject>) => {
   const pods = podsOf(objects)
   const deployment = objects.find(({ kind }) => kind === BasicDeployment.kind) as BasicDeployment | undefined

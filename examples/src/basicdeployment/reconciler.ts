@@ -15,7 +15,7 @@ import { BasicDeployment, BasicReplicaSet } from "./resource.ts"
 import * as Rollout from "./rollout.ts"
 
 export const revisionAnnotation = "apps.example.com/revision"
-/** The spec of the BasicDeployment that a set was last told something for. */
+/** The generation of the BasicDeployment for which a set was last current. */
 export const generationAnnotation = "apps.example.com/deployment-generation"
 
 const isDead = ({ status }: Pod) => status?.phase === "Failed" || status?.phase === "Succeeded"
@@ -23,7 +23,7 @@ export const isReady = (pod: Pod) =>
   !isTerminating(pod) &&
   pod.status?.conditions?.some(({ status, type }) => type === "Ready" && status === "True") === true
 
-/** The set's Pods, those to keep first: ready before unready, old before young. */
+/** The set's Pods, those to keep first: ready before unready, then old before young. */
 const ownedPods = Effect.fnUntraced(function*(set: BasicReplicaSet) {
   const pods = yield* Cache.list(Pod, { namespace: set.metadata.namespace, owner: set })
   return pods.filter((pod) => !isTerminating(pod)).sort((a, b) =>
@@ -83,7 +83,7 @@ const toRevision = (set: BasicReplicaSet): Rollout.Revision => ({
   answered: set.status?.observedGeneration === set.metadata.generation
 })
 
-/** Makes the wish for an old revision the spec, which then rolls out like any other change. */
+/** Turns `rollbackTo` into a change of the image, which then rolls out like any other. */
 const rollBack = Effect.fnUntraced(function*(
   deployment: BasicDeployment,
   sets: ReadonlyArray<Rollout.Revision>,
@@ -97,7 +97,7 @@ const rollBack = Effect.fnUntraced(function*(
     BasicDeployment,
     deployment,
     KubeClient.Patch.merge({
-      // Whoever changed the spec meanwhile is asked again.
+      // If the spec has changed meanwhile, this is a conflict, and the reconcile is repeated.
       metadata: { resourceVersion: deployment.metadata.resourceVersion },
       spec: { rollbackTo: null, ...(to === undefined ? {} : { image: to.image }) }
     })
@@ -116,7 +116,7 @@ export const deployments = Controller.make("basicdeployment", {
     const { namespace, name, generation = 0 } = deployment.metadata
     const { rollbackTo, ...spec } = deployment.spec
     const found = yield* Cache.list(BasicReplicaSet, { namespace, owner: deployment })
-    // Somebody has acted on a later spec than this one: what the cache has is old, and would be rolled back to.
+    // A set that was made for a later generation shows that the cached spec is stale: acting on it would roll back.
     if (found.some((set) => generationOf(set) > generation)) return Action.awaitChange
     const sets = found.filter((set) => !isTerminating(set)).map(toRevision)
     if (rollbackTo !== undefined) {

@@ -6,7 +6,9 @@ const count = (description: string, maximum = 1000) =>
 
 const image = Schema.NonEmptyString.annotate({ description: "What the Pods run." })
 
-/** The child: a number of Pods of one image, and how many of them are active. Knows nothing of rollouts. */
+/**
+ * The child: keeps a number of Pods of one image, and reports how many of them are ready. Knows nothing of rollouts.
+ */
 export const BasicReplicaSet = CustomResource.make({
   group: "apps.example.com",
   version: "v1",

@@ -1,21 +1,21 @@
 /**
- * The rollout as a function: from the sets there are to the sets there should be next.
+ * The rollout as a pure function: from the sets that exist to the sets that should exist next.
  *
- * The promise: once `replicas - maxUnavailable` Pods are ready, no decision of ours makes them fewer. It holds because a
- * set counts for no more than it was told to have, and nothing old shrinks before every set has answered what it was
- * told last: a number from before a change says nothing about what is there after it.
+ * The promise: once `replicas - maxUnavailable` Pods are ready, no decision made here makes them fewer. It holds
+ * because a set counts for no more Pods than its spec asks for, and no old set shrinks before every set has observed
+ * its latest spec: a status from before a change says nothing about the Pods after it.
  */
 
-/** One revision and its set. */
+/** A revision and its set. */
 export interface Revision {
   readonly name: string
   readonly image: string
   readonly revision: number
-  /** How many Pods it is told to have. */
+  /** The number of Pods in its spec. */
   readonly replicas: number
-  /** How many it said are ready. */
+  /** The number of ready Pods in its status. */
   readonly active: number
-  /** Whether it has answered what it was told last. */
+  /** Whether its status reflects its latest spec. */
   readonly answered: boolean
 }
 
@@ -28,26 +28,26 @@ export interface Wish {
   readonly revisionHistoryLimit?: number
 }
 
-/** Figures that hold unless the spec says otherwise. */
+/** Defaults, unless the spec overrides them. */
 export const defaults = { maxSurge: 1, maxUnavailable: 0, revisionHistoryLimit: 10 } as const
 
-/** How many Pods are ready at least: no more of each set than it is to keep. */
+/** The number of Pods that stay ready: of each set at most as many as its spec asks for. */
 export const available = (sets: ReadonlyArray<Revision>): number =>
   sets.reduce((sum, { active, replicas }) => sum + Math.min(active, replicas), 0)
 
 export const total = (sets: ReadonlyArray<Revision>): number => sets.reduce((sum, { replicas }) => sum + replicas, 0)
 
-/** The sets there should be: that of the image wanted first, the others from the oldest to the youngest. */
+/** The sets that should exist: first the one of the wanted image, then the others from oldest to newest. */
 export const next = (wish: Wish, sets: ReadonlyArray<Revision>): readonly [Revision, ...ReadonlyArray<Revision>] => {
   const maxSurge = wish.maxSurge ?? defaults.maxSurge
-  // With neither more nor fewer Pods than wanted nothing could move.
+  // If both were 0, the rollout could not make progress.
   const maxUnavailable = Math.max(wish.maxUnavailable ?? defaults.maxUnavailable, maxSurge === 0 ? 1 : 0)
   const byAge = sets.toSorted((a, b) => a.revision - b.revision)
   const found = byAge.findLast(({ image }) => image === wish.image)
   const old = byAge.filter((set) => set !== found)
   const newest = byAge.at(-1)?.revision ?? 0
 
-  // An image that had a set gets that one back, as the newest revision.
+  // An image that already has a set reuses it, as the newest revision.
   const before = found ?? { name: `${wish.name}-${newest + 1}`, image: wish.image, replicas: 0, active: 0 }
   const room = Math.max(0, wish.replicas + maxSurge - total(byAge))
   const current: Revision = {
@@ -66,7 +66,9 @@ export const next = (wish: Wish, sets: ReadonlyArray<Revision>): readonly [Revis
   return [current, ...shrunk.filter((set) => !forgotten.includes(set))]
 }
 
-/** Old sets, made smaller as far as `needed` of their ready Pods stay: first what is not ready, then the oldest. */
+/**
+ * Scales down old sets while `needed` of their ready Pods remain: first the unready Pods, then those of the oldest set.
+ */
 const shrink = (old: ReadonlyArray<Revision>, needed: number): ReadonlyArray<Revision> => {
   const ready = old.map((set) => ({ ...set, replicas: Math.min(set.replicas, set.active) }))
   let spare = Math.max(0, available(ready) - Math.max(0, needed))

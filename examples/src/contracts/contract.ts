@@ -1,5 +1,6 @@
 /**
- * The contract between a Machine and what it runs on, and how kinds that nobody knows yet are found and followed.
+ * The contract between a Machine and its infrastructure, and how kinds that are not known in advance are found and
+ * watched.
  */
 import { Cache, Watch } from "@effect-operator/core"
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
@@ -10,7 +11,7 @@ import { Machine } from "./resource.ts"
 
 type Reference = Machine["spec"]["infrastructureRef"]
 
-/** The resource of a kind that is defined in the cluster; undefined while it is not. */
+/** The resource of a kind that is defined in the cluster; undefined if it is not defined. */
 export const resourceOf = Effect.fnUntraced(function*({ apiVersion, kind }: Pick<Reference, "apiVersion" | "kind">) {
   const [group = "", version = ""] = apiVersion.split("/")
   const definitions = yield* Cache.list(CustomResourceDefinition, {
@@ -36,7 +37,7 @@ const Kept = Schema.Struct({
   status: Schema.optionalKey(Schema.Struct({ ready: Schema.Boolean }))
 })
 
-/** What the contract says of an object, or how the object breaks it. */
+/** What the contract's fields of an object say, or how the object breaks the contract. */
 export const read = (object: KubeObject, machine: Machine):
   | { readonly _tag: "Broken"; readonly message: string }
   | { readonly _tag: "Kept"; readonly ready: boolean; readonly providerID: string | undefined } =>
@@ -56,9 +57,9 @@ export const read = (object: KubeObject, machine: Machine):
     : { _tag: "Kept", ready, providerID }
 }
 
-/** The kinds that Machines refer to, as far as they are there: followed from the first reference to the last. */
+/** The existing kinds that Machines refer to: each is watched from the first reference to the last. */
 export const infrastructure = Stream.merge(Cache.changes(Machine), Cache.changes(CustomResourceDefinition)).pipe(
-  // All are looked at anew: of changes that come together the last one will do.
+  // Every change reads all Machines, so of pending changes only the last one is needed.
   Stream.buffer({ capacity: 1, strategy: "sliding" }),
   Stream.mapEffect(() => Cache.list(Machine)),
   Stream.mapEffect((machines) => {

@@ -1,4 +1,4 @@
-/** Two providers. Neither knows of Machines: they keep the contract, and that is all. */
+/** Two providers. Neither knows of Machines; each only fulfils the contract. */
 import { Action, Controller, KubeClient, ObjectStatus } from "@effect-operator/core"
 import { Clock, Effect } from "effect"
 import { CloudMachine, MetalMachine } from "./resource.ts"
@@ -16,7 +16,7 @@ export const clouds = Controller.make("cloudmachine", {
   })
 })
 
-/** How long the walk to a rack takes, in milliseconds. */
+/** How long it takes to walk to a rack, in milliseconds. */
 export const walk = 3_000
 
 export const metals = Controller.make("metalmachine", {

@@ -7,7 +7,7 @@ import { Machine } from "./resource.ts"
 
 type Finding = { readonly reason: string; readonly message: string; readonly providerID?: string | undefined }
 
-/** Looks at the infrastructure, and makes it the Machine's own. */
+/** Reads the infrastructure object, and makes the Machine its controller. */
 const look = Effect.fnUntraced(function*(machine: Machine) {
   const client = yield* KubeClient.KubeClient
   const { infrastructureRef: reference } = machine.spec
@@ -32,7 +32,7 @@ const look = Effect.fnUntraced(function*(machine: Machine) {
   if (said._tag === "Broken") return { reason: "ContractBroken", message: said.message } as Finding
   if (controllerOf(found) === undefined) {
     const { ownerReferences = [], resourceVersion } = found.metadata
-    // Whoever took it meanwhile has it: this is a conflict then.
+    // If somebody else has taken it meanwhile, this is a conflict.
     const metadata = { resourceVersion, ownerReferences: [...ownerReferences, controllerReference(machine)] }
     yield* client.patch(resource, found, KubeClient.Patch.merge({ metadata }))
   }
@@ -45,7 +45,7 @@ export const machines = Controller.make("machine-contract", {
   for: Machine,
   dynamicWatches: Contract.infrastructure,
   watches: [
-    // A kind that comes or goes concerns the Machines that refer to it.
+    // When a kind appears or disappears, reconcile the Machines that refer to it.
     Watch.make(CustomResourceDefinition, {
       reads: [Machine],
       map: ({ spec }, cache) =>
@@ -71,7 +71,7 @@ export const machines = Controller.make("machine-contract", {
         message
       })
     })
-    // What is not the Machine's own yet wakes nobody.
+    // An object that the Machine does not control triggers no reconcile.
     return reason === "NotFound" || reason === "ContractBroken" ? Action.requeueAfter("15 seconds") : Action.done
   })
 })

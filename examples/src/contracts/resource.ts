@@ -3,7 +3,7 @@ import { Schema } from "effect"
 
 const group = "contracts.example.com"
 
-/** A machine on whatever infrastructure keeps the contract; it knows none of them. */
+/** A machine on any infrastructure that fulfils the contract. It knows none of the providers. */
 export const Machine = CustomResource.make({
   group,
   version: "v1",
@@ -29,13 +29,13 @@ export const Machine = CustomResource.make({
 })
 export type Machine = typeof Machine.Type
 
-/** What the contract asks for, whatever else a kind has. */
+/** The fields that the contract requires; a kind may have others. */
 const spec = { providerID: Schema.optionalKey(Schema.String.annotate({ description: "Of the contract." })) }
-/** Where a machine is made, and of what kind, cannot change afterwards: another one is another object. */
+/** Immutable: what a machine is made of, and where, cannot change. For a different machine, create another object. */
 const fixed = Schema.NonEmptyString.pipe(CelRule.rules(CelRule.immutable()))
 const status = Schema.Struct({ ready: Schema.Boolean.annotate({ description: "Of the contract." }) })
 
-/** One infrastructure: a cloud, which has a machine at once. */
+/** One provider: a cloud, which has a machine at once. */
 export const CloudMachine = CustomResource.make({
   group,
   version: "v1",
@@ -45,7 +45,7 @@ export const CloudMachine = CustomResource.make({
 })
 export type CloudMachine = typeof CloudMachine.Type
 
-/** Another: a rack, where somebody has to walk to it first. */
+/** Another provider: a rack, to which somebody has to walk first. */
 export const MetalMachine = CustomResource.make({
   group,
   version: "v1",

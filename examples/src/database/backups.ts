@@ -1,11 +1,11 @@
-/** Backups by the clock: when they are due, and what is made then. */
+/** Scheduled backups: when they are due, and how they are made. */
 import type { EventRecorder } from "@effect-operator/core"
 import { Clock, Effect, Result } from "effect"
 import { parse, type Schedule } from "../kronjob/schedule.ts"
 import type { Database } from "./resource.ts"
 import * as Tasks from "./tasks.ts"
 
-/** The schedule of the backups, or why it is none; undefined where nobody asks for any. */
+/** The schedule of the backups, or why it is invalid; undefined if no backups are wanted. */
 export const scheduleOf = ({ metadata, spec }: Database): Result.Result<Schedule, string> | undefined =>
   spec.backup === undefined
     ? undefined
@@ -14,7 +14,7 @@ export const scheduleOf = ({ metadata, spec }: Database): Result.Result<Schedule
       (why) => `spec.backup.${why}`
     )
 
-/** Makes the backup that is due, if any; answers in how many milliseconds there is something to do. */
+/** Makes a backup if one is due. Returns in how many milliseconds to reconcile again. */
 export const scheduled = Effect.fnUntraced(function*(database: Database, events: EventRecorder.EventRecorder) {
   const parsed = scheduleOf(database)
   if (parsed === undefined || Result.isFailure(parsed)) return undefined

@@ -5,12 +5,12 @@ import { owner } from "./tasks.ts"
 
 export const kinds = [ConfigMap, Secret, Service, StatefulSet]
 
-/** Every replica is there, up to date and ready. */
+/** All replicas exist, are up to date and ready. */
 export const isReady = ({ metadata, spec, status }: StatefulSet): boolean =>
   status?.observedGeneration === metadata.generation && status?.readyReplicas === spec?.replicas &&
   status?.updatedReplicas === spec?.replicas && status?.currentRevision === status?.updateRevision
 
-/** What a Database always has. */
+/** The children that a Database always has. */
 export const wanted = (database: Database, image: string, password: string) => {
   const { name } = database.metadata
   const { port, replicas } = database.spec

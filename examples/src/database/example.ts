@@ -25,7 +25,7 @@ const runs = (image: string) => (objects: ReadonlyArray<KubeObject>) => {
     database.status.observedGeneration === database.metadata.generation
 }
 
-/** A Job's container ends after a while; where its image is broken, badly. */
+/** A Job's container ends after a while, and fails if its image is broken. */
 const ending = (pod: Pod) => {
   const [container] = pod.spec.containers
   if (container === undefined || container.name === "database") return undefined

@@ -19,8 +19,8 @@ import { say, sayRefused, type Status } from "./status.ts"
 import * as Tasks from "./tasks.ts"
 
 /**
- * The password is drawn once; afterwards it is what the Secret says. Where the cache has none the server is asked: a
- * cache may be old, and what it has not seen yet would be overwritten.
+ * The password: generated once, afterwards read from the Secret. If the cache has no Secret, the server is asked: the
+ * cache may be stale, and a new password would overwrite the existing one.
  */
 const password = Effect.fnUntraced(function*({ metadata: { name, namespace } }: Database) {
   const key = { namespace, name: `${name}-credentials` }
@@ -35,7 +35,7 @@ const password = Effect.fnUntraced(function*({ metadata: { name, namespace } }: 
   return btoa(drawn.map((i) => letters[i]!).join(""))
 })
 
-/** An upgrade: a backup, the upgrade itself, and where that fails the backup is put back. */
+/** An upgrade: makes a backup, runs the upgrade, and restores the backup if the upgrade fails. */
 const upgrade = Effect.fnUntraced(function*(
   database: Database,
   { upgradingTo: image = database.spec.image, ...status }: Status,
@@ -44,8 +44,8 @@ const upgrade = Effect.fnUntraced(function*(
   const revision = status.revision + 1
   const upgrading: Status = { ...status, phase: "Upgrading", upgradingTo: image }
   if (database.status?.upgradingTo === undefined) {
-    // Said before it begins: whoever changes the spec meanwhile waits for the end of this one. And only if the status is
-    // as it was read: an old one may not know that this image was tried, and rejected.
+    // Written before the upgrade starts: later changes of the spec wait until it has ended. And only if the status is
+    // unchanged: a stale one may not show that this image was tried and rejected.
     const { resourceVersion } = database.metadata
     const client = yield* KubeClient.KubeClient
     const said = { metadata: { resourceVersion }, status: { phase: upgrading.phase, upgradingTo: image } }
@@ -62,7 +62,7 @@ const upgrade = Effect.fnUntraced(function*(
     const { rejectedImage: _, ...rest } = status
     return { ...rest, image, revision } satisfies Status
   }
-  // Without a backup nothing has been touched yet.
+  // If the backup failed, the upgrade has not started, and there is nothing to restore.
   if (backup.outcome === "Succeeded") {
     const restored = yield* Tasks.run(database, `restore-${revision}`, ["restore", "--from", "/backup"], {
       claim: backup.name
@@ -76,7 +76,7 @@ const upgrade = Effect.fnUntraced(function*(
   return { ...status, rejectedImage: image, revision } satisfies Status
 })
 
-/** Forgets backups that are too many, and those that came to nothing; and Jobs whose task is over. */
+/** Deletes surplus and failed backups, and the Jobs of finished tasks. Returns the remaining backups. */
 const tidy = Effect.fnUntraced(function*(database: Database, status: Status) {
   const jobs = yield* Cache.list(Job, { namespace: database.metadata.namespace, owner: database })
   const { complete, incomplete } = yield* Tasks.backups(database)
@@ -92,7 +92,7 @@ const tidy = Effect.fnUntraced(function*(database: Database, status: Status) {
     const job = jobOf(claim)
     return job !== undefined && Tasks.outcome(job) === "Failed"
   })
-  // The last one that failed stays for whoever wants to know why; it is not tried again, as its Job is there.
+  // Keep the newest failed backup for investigation. It is not retried, since its Job still exists.
   const newest = failed.toSorted((a, b) => a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp)).at(
     -1
   )
@@ -128,7 +128,7 @@ export const controller = Controller.make("database", {
       observedGeneration: 0,
       conditions: []
     }
-    // Said before it is acted on: a spec that changes half way through must not be taken for what runs.
+    // Written before acting on it: if the spec changes meanwhile, the new image must not be taken for the running one.
     if (database.status === undefined) yield* ObjectStatus.write(Database, database, before)
     const wanted = Children.wanted(database, before.image, yield* password(database))
     const { ready, waitingFor } = yield* Sync.children(database, Children.kinds, wanted).pipe(
@@ -160,7 +160,7 @@ export const controller = Controller.make("database", {
       } else next = yield* Backups.scheduled(database, events)
     }
 
-    // What is said of a task that is over comes before what tells of it goes.
+    // Write the outcome of finished tasks to the status before deleting their Jobs.
     const said = yield* say(database, status, {
       status: ready && status.initialized,
       reason: status.phase,
@@ -173,14 +173,14 @@ export const controller = Controller.make("database", {
     return wait === undefined || wait === Infinity ? Action.done : Action.requeueAfter(wait)
   }),
 
-  /** A last backup, then the servers, then their volumes. The backups stay. */
+  /** Makes a last backup, then deletes the servers and their volumes. The backups stay. */
   finalize: Effect.fn("Database.finalize")(function*(database, { events }) {
     const { name, namespace } = database.metadata
     const set = yield* Cache.get(StatefulSet, { namespace, name })
     if (database.status?.initialized === true && set !== undefined && !isTerminating(set)) {
       const final = yield* Tasks.backup(database, "final")
       if (final.outcome === "Failed") {
-        // Nothing is taken away while there is no backup of it.
+        // Delete nothing that is not backed up.
         yield* events.warning({ reason: "FinalBackupFailed", note: `${final.name} could not be made, tries again` })
         const job = yield* Cache.get(Job, { namespace, name: final.name })
         const wait = job === undefined ? 0 : yield* Tasks.untilRetry(job)
@@ -200,7 +200,7 @@ export const controller = Controller.make("database", {
       labels: OwnerLabel.selector(Tasks.owner, database)
     })
     for (const claim of claims) {
-      // A Job that has lost its owner would hold the claim for ever.
+      // A Job without its owner reference would hold the claim forever.
       const job = yield* Cache.get(Job, claim.metadata)
       if (job !== undefined) yield* Tasks.remove(job)
     }

@@ -3,7 +3,7 @@ import { Schema } from "effect"
 
 const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
-/** A database with its volumes, its first configuration, its backups and its upgrades. */
+/** A database with its volumes, initial configuration, backups and upgrades. */
 export const Database = CustomResource.make({
   group: "stable.imaginedata.com",
   version: "v1",

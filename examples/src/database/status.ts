@@ -1,4 +1,4 @@
-/** What a Database says of itself, of each spec anew, also where the server does not let it be. */
+/** The status of a Database, written for every generation, even if the server refuses its children. */
 import { Conditions, type EventRecorder, KubeError, ObjectStatus, type Sync } from "@effect-operator/core"
 import { Effect, Result } from "effect"
 import * as Backups from "./backups.ts"
@@ -6,7 +6,7 @@ import { Database } from "./resource.ts"
 
 export type Status = ObjectStatus.StatusOf<Database>
 
-/** Where no backups are asked for there is no condition: one that is False is for somebody to look into. */
+/** Without a schedule there is no condition: a False one would call for attention. */
 const backupScheduled = (database: Database): ReadonlyArray<Conditions.Statement> => {
   const schedule = Backups.scheduleOf(database)
   if (schedule === undefined) return []
@@ -19,7 +19,7 @@ const backupScheduled = (database: Database): ReadonlyArray<Conditions.Statement
   }]
 }
 
-/** Writes the status with its conditions, as of the spec that was read; answers the object then. */
+/** Writes the status with its conditions, for the generation that was read. Returns the object as written. */
 export const say = Effect.fnUntraced(function*(
   database: Database,
   status: Status,
@@ -46,7 +46,7 @@ export const say = Effect.fnUntraced(function*(
     observedGeneration: metadata.generation ?? 0,
     conditions
   })
-  // Only now: what could not be written is said again.
+  // Events come after the status: if that write fails, they are repeated with it.
   for (const { message = "", reason, status: valid, type } of backups) {
     if (valid || Conditions.get(status.conditions, type)?.message === message) continue
     yield* events.warning({ reason, note: message })
@@ -55,9 +55,9 @@ export const say = Effect.fnUntraced(function*(
 })
 
 /**
- * Says that what the Database wants is refused, which only people can change: by whom and why, as of the spec that is
- * refused. What may go well the next time is not told. The error goes on, to be tried again, also where it could not be
- * told.
+ * Reports that the server refuses the Database's children, by whom and why, for the refused generation: only people can
+ * fix it. Retryable errors are not reported. The caller's error passes through and is retried, even if it could not be
+ * reported.
  */
 export const sayRefused = (
   database: Database,

@@ -1,5 +1,6 @@
 /**
- * What a Database has done once: a Job whose name says what for, so that a crash neither does it twice nor forgets it.
+ * One-time tasks of a Database. Each is a Job whose name says what it is for, so that a crash neither repeats nor
+ * forgets it.
  */
 import { Cache, KubeClient, type KubeError, OwnerLabel } from "@effect-operator/core"
 import { controllerReference, isTerminating, type ObjectRef } from "@effect-operator/core/KubeObject"
@@ -7,16 +8,16 @@ import { Job, PersistentVolumeClaim } from "@effect-operator/k8s/kinds"
 import { Clock, Effect } from "effect"
 import type { Database } from "./resource.ts"
 
-/** Marks Pods and claims: the claims are nobody's children, as backups outlive their Database. */
+/** Marks Pods and claims. Claims have no owner reference, since backups outlive their Database. */
 export const owner = OwnerLabel.make("stable.imaginedata.com/database")
-/** On the claim of a backup: when it was complete. */
+/** Annotation of a backup's claim: when the backup was completed. */
 export const completed = "stable.imaginedata.com/completed"
-/** On the claim of a backup: what it was made for. */
+/** Annotation of a backup's claim: what the backup was made for. */
 export const purpose = "stable.imaginedata.com/backup"
 
 /**
- * How long a task may be under way before it is looked at again, in milliseconds: its end wakes the Database, unless its
- * Job has lost its owner.
+ * How long to wait for a running task before checking it again, in milliseconds. Usually the end of its Job triggers
+ * the reconcile, but not if the Job has lost its owner reference.
  */
 export const patience = 30_000
 
@@ -28,20 +29,21 @@ export const outcome = ({ status }: Job): "Running" | "Succeeded" | "Failed" => 
   return ended("Complete") ? "Succeeded" : ended("Failed") ? "Failed" : "Running"
 }
 
-/** How long a Job that failed stays before another attempt, in milliseconds. */
+/** How long a failed Job is kept until the next attempt, in milliseconds. */
 export const untilRetry = ({ status }: Job) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
     const failed = status?.conditions?.find(({ type }) => type === "Failed")?.lastTransitionTime
     return Math.max(0, Date.parse(failed ?? "1970-01-01T00:00:00Z") + 60_000 - now)
   })
 
-/** An object that is there already is as good as made: its name has the owner's uid in it. */
+/** If the object exists already, this has created it before: its name contains the owner's uid. */
 const unlessThere = <A>(create: Effect.Effect<A, KubeError.KubeError>): Effect.Effect<unknown, KubeError.KubeError> =>
   Effect.catchReason(create, "KubeError", "AlreadyExists", () => Effect.void)
 
 /**
- * Removes an object and what it owns. A claim goes only as it was seen: the cache of claims may not know yet that the
- * backup in one is complete, or that of Jobs which Job has made it. Then it is a conflict, and is looked at again.
+ * Deletes an object and what it owns. A claim is deleted only if it is unchanged: the cached claim may not show yet
+ * that its backup is complete, or the cached Jobs which Job filled it. Then the delete is a conflict, and the reconcile
+ * is repeated.
  */
 export const remove = Effect.fnUntraced(function*(object: Job | PersistentVolumeClaim) {
   const client = yield* KubeClient.KubeClient
@@ -54,7 +56,7 @@ export const remove = Effect.fnUntraced(function*(object: Job | PersistentVolume
   yield* Effect.catchReason(deleted, "KubeError", "NotFound", () => Effect.void)
 })
 
-/** How a task goes; it begins when it is asked for first. `claim` is mounted as `/backup`. */
+/** The outcome of a task, which the first call starts. `claim` is mounted as `/backup`. */
 export const run = Effect.fnUntraced(function*(
   database: Database,
   what: string,
@@ -87,8 +89,8 @@ export const run = Effect.fnUntraced(function*(
 })
 
 /**
- * A backup: a claim that is nobody's child, so that it outlives the Database, and a Job that fills it. It counts once
- * the claim says that it is complete, whatever becomes of the Job.
+ * A backup: a claim without an owner reference, so that it outlives the Database, and a Job that fills it. It counts
+ * once the claim is annotated as complete, whatever happens to the Job.
  */
 export const backup = Effect.fnUntraced(function*(database: Database, what: string) {
   const client = yield* KubeClient.KubeClient
@@ -108,7 +110,7 @@ export const backup = Effect.fnUntraced(function*(database: Database, what: stri
   return { name, outcome }
 })
 
-/** Says on a claim that the backup in it is complete, once its Job has succeeded. */
+/** Annotates a claim as complete once its Job has succeeded. */
 const complete = Effect.fnUntraced(function*(claim: ObjectRef) {
   const client = yield* KubeClient.KubeClient
   const job = yield* Cache.get(Job, claim)
@@ -117,7 +119,7 @@ const complete = Effect.fnUntraced(function*(claim: ObjectRef) {
   yield* client.patch(PersistentVolumeClaim, claim, KubeClient.Patch.merge({ metadata: { annotations } }))
 })
 
-/** The claims of a Database's backups, by what they were made for; complete ones and others. */
+/** The claims of a Database's backups: complete ones by time of completion, and incomplete ones. */
 export const backups = Effect.fnUntraced(function*(database: Database) {
   const { namespace } = database.metadata
   const claims = yield* Cache.list(PersistentVolumeClaim, { namespace, labels: OwnerLabel.selector(owner, database) })
@@ -131,7 +133,9 @@ export const backups = Effect.fnUntraced(function*(database: Database) {
   }
 })
 
-/** Completes the backups that have been made without anybody taking note, as of a Job that has lost its owner. */
+/**
+ * Completes the backups whose end triggered no reconcile, for instance because the Job had lost its owner reference.
+ */
 export const completeAll = Effect.fnUntraced(function*(database: Database) {
   const { incomplete } = yield* backups(database)
   for (const { metadata } of incomplete) yield* complete(metadata)

@@ -3,7 +3,7 @@ import { Pod } from "@effect-operator/k8s/kinds"
 import { Effect } from "effect"
 import { FarmPod, Llama } from "./resource.ts"
 
-/** There from the start. */
+/** The initial objects. */
 const herd: ReadonlyArray<ApiService.Computed<Llama>> = [
   { metadata: { namespace: "default", name: "dolly" }, spec: { weight: 130.5, height: 1.1 } },
   { metadata: { namespace: "default", name: "paco" }, spec: { weight: 155, height: 1.25 } }
@@ -30,12 +30,12 @@ const farmPods = ApiService.derived(FarmPod, {
   })
 })
 
-/** What the operator serves. */
+/** The API that the operator serves. */
 export const farm = ApiService.make({ group: "farm.example.com", version: "v1alpha", kinds: [llamas, farmPods] })
 
 const name = "farm-operator"
 
-/** Where the aggregator finds it, as the manifests have it. */
+/** The Service through which the aggregator reaches it, as in the manifests. */
 export const server: ApiService.ServerOptions = {
   name,
   service: Manifests.apiServiceService({ name, namespace: "farm-system" })

@@ -5,11 +5,11 @@ import { manifests } from "../Example.ts"
 import { farm, server } from "./api.ts"
 import { example } from "./example.ts"
 
-/** What `effect-operator` deploys, checks and runs. */
+/** The operator that `effect-operator` deploys, checks and runs. */
 export const operator = manifests(example)
 
 if (import.meta.main) {
-  // Outside of a cluster it is on the host of its API server, or nobody will find it.
+  // Outside a cluster it must run on the host of the API server, or the aggregator cannot reach it.
   const localhost = process.env["KUBERNETES_SERVICE_HOST"] === undefined
   Manager.layer([]).pipe(
     Layer.provide(ApiService.layer(farm, { ...server, localhost })),

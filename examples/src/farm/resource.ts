@@ -3,7 +3,7 @@ import { Schema } from "effect"
 
 const positive = (description: string) => Schema.Finite.check(Schema.isGreaterThan(0)).annotate({ description })
 
-/** Lives in the operator's memory. */
+/** Stored in the operator's memory. */
 export const Llama = CustomResource.make({
   group: "farm.example.com",
   version: "v1alpha",

@@ -9,7 +9,7 @@ export const scheduledAt = "batch.tutorial.skuber.io/scheduled-at"
 
 const timestamp = (millis: number) => new Date(millis).toISOString().replace(".000", "")
 
-/** When a Job ended, and how; undefined while it runs. */
+/** When and how a Job ended; undefined while it runs. */
 const outcome = ({ status }: Job) => {
   const end = status?.conditions?.find(({ status, type }) =>
     status === "True" && (type === "Complete" || type === "Failed")
@@ -20,10 +20,12 @@ const outcome = ({ status }: Job) => {
   }
 }
 
-/** When a Job was due. */
+/** The scheduled time of a Job. */
 const slotOf = (job: Job) => Date.parse(job.metadata.annotations?.[scheduledAt] ?? "") || 0
 
-/** The name tells the slot, so that a Job whose creation was never answered is not made twice. */
+/**
+ * The name contains the scheduled time, so that a Job is not created twice if the response to its creation was lost.
+ */
 const nameOf = (kronJob: KronJob, slot: number) =>
   `${kronJob.metadata.name.slice(0, 50).replace(/[^a-z0-9]+$/, "")}-${slot / 1000}`
 
@@ -54,13 +56,13 @@ const create = Effect.fnUntraced(function*(kronJob: KronJob, slot: number) {
   )
 })
 
-/** Its Pods go with it. */
+/** Deletes its Pods as well. */
 const remove = (job: Job) =>
   KubeClient.KubeClient.use((client) => client.delete(Job, job, { propagationPolicy: "Background" })).pipe(
     Effect.catchReason("KubeError", "NotFound", () => Effect.void)
   )
 
-/** Finished Jobs that have been there too long, or are too many. */
+/** Finished Jobs that have expired or exceed the limit. */
 const surplus = ({ spec }: KronJob, jobs: ReadonlyArray<Job>, now: number): ReadonlyArray<Job> => {
   const expiry = (spec.completedJobsExpirySeconds ?? Infinity) * 1000
   const beyond = (limit: number, succeeded: boolean) =>
@@ -87,13 +89,13 @@ export const controller = Controller.make("kronjob", {
     const schedule = Result.getOrUndefined(parsed)
 
     let active = jobs.filter((job) => outcome(job) === undefined)
-    // A Job that is there counts, also where a crash kept the status from telling of it.
+    // An existing Job counts even if a crash kept it out of the status.
     let last = Math.max(Date.parse(status?.lastScheduleTime ?? "") || 0, ...jobs.map(slotOf))
     const slot = schedule?.last(now) ?? 0
     const inTime = now - slot < (spec.startingDeadlineSeconds ?? Infinity) * 1000
     const blocked = spec.concurrencyPolicy === "Forbid" && active.length > 0
-    // What is due before the KronJob was made, or while another Job is in the way, does not start; the end of that one
-    // wakes this up.
+    // No Job starts for a time before the KronJob was created, or while another Job blocks it; the end of that Job
+    // triggers the next reconcile.
     if (slot > Math.max(last, Date.parse(creationTimestamp)) && inTime && !blocked && spec.suspend !== true) {
       if (spec.concurrencyPolicy === "Replace") {
         yield* Effect.forEach(active, remove, { discard: true })
@@ -122,7 +124,7 @@ export const controller = Controller.make("kronjob", {
       ...(success > 0 && { lastSuccessfulTime: timestamp(success) }),
       conditions
     })
-    // Only now, when the status tells what they told.
+    // Delete Jobs only now that the status has recorded their outcome.
     yield* Effect.forEach(surplus(kronJob, jobs, now), remove, { discard: true })
 
     const expiries = jobs.flatMap((job) =>

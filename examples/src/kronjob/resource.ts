@@ -7,7 +7,7 @@ const limit = (description: string) =>
 const seconds = (description: string) =>
   Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100_000_000 })).annotate({ description }))
 
-/** Starts a Job whenever the clock of a time zone shows what the schedule says. */
+/** Starts a Job whenever the local time in a time zone matches the schedule. */
 export const KronJob = CustomResource.make({
   group: "batch.tutorial.skuber.io",
   version: "v1",

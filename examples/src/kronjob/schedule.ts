@@ -1,26 +1,28 @@
 /**
- * When something is due: whenever the clock on the wall shows what the schedule says. What is in the hour that the clock
- * skips in spring is not done that day; what is in the hour that it shows twice in autumn is done twice. So do the
- * CronJobs of Kubernetes.
+ * Schedules by local time. As with the CronJobs of Kubernetes, a time in the hour that is skipped in spring does not
+ * occur that day, and a time in the hour that is repeated in autumn occurs twice.
  *
- * Every schedule of a CronJob is one: five fields, `?` for `*`, the names `@hourly`, `@daily`, …, and `@every 1h30m`,
- * which no clock has a part in. Besides, six fields, with seconds first.
+ * Accepts every schedule of a CronJob: five fields, `?` for `*`, the names `@hourly`, `@daily`, …, and `@every 1h30m`,
+ * which does not depend on local time. In addition, six fields, with seconds first.
  *
  * Source: github.com/robfig/cron/v3, parser.go and constantdelay.go.
  */
 import { Cron, DateTime, Option, Result } from "effect"
 
 export interface Schedule {
-  /** The first time after this one, in milliseconds; undefined if there is none. */
+  /** The first scheduled time after `after`, in milliseconds; undefined if there is none. */
   readonly next: (after: number) => number | undefined
-  /** The last time up to this one. */
+  /** The last scheduled time up to and including `now`, in milliseconds; undefined if there is none. */
   readonly last: (now: number) => number | undefined
 }
 
 export interface Options {
-  /** Whose clock; UTC by default. */
+  /** The time zone; UTC by default. */
   readonly timeZone?: string | undefined
-  /** What `@every` counts from, in milliseconds: it is due first one period later. 0 by default. */
+  /**
+   * The start of the first `@every` period, in milliseconds; 0 by default. The first scheduled time is one period
+   * later.
+   */
   readonly since?: number | undefined
 }
 
@@ -37,7 +39,7 @@ const named: Readonly<Record<string, string>> = {
 const remedy =
   "write five fields, such as \"30 2 * * *\", or @hourly, @daily, @weekly, @monthly, @yearly, \"@every 90m\""
 
-/** The schedule of a text, or why it is none: which option, its value, the reason, and what to write instead. */
+/** Parses a schedule. The failure names the option, its value, the reason, and what to write instead. */
 export const parse = (text: string, { since = 0, timeZone = "UTC" }: Options = {}): Result.Result<Schedule, string> => {
   const zone = Option.getOrUndefined(DateTime.zoneFromString(timeZone))
   if (zone === undefined) {
@@ -57,7 +59,7 @@ const read = (text: string, zone: DateTime.TimeZone, since: number): Result.Resu
   if (/^@every\s/.test(text)) {
     return Result.map(millis(text.replace(/^@every\s+/, "")), (period) => every(period, since))
   }
-  // `?` stands for a whole field, or part of a list.
+  // `?` may stand for a whole field or for an element of a list.
   const fields = named[text] ?? text.replaceAll(/(?<![^\s,])\?(?![^\s,/])/g, "*")
   if (fields.startsWith("@")) return Result.fail("there is no such name for a schedule")
   return Cron.parse(fields, zone, { onDstOverlap: "both" }).pipe(
@@ -69,7 +71,7 @@ const read = (text: string, zone: DateTime.TimeZone, since: number): Result.Resu
   )
 }
 
-/** A time that the clock skips is found, moved to one that it shows, and does not match there. */
+/** For a time that is skipped, `Cron` returns a later one, which does not match the schedule. */
 const search = (cron: Cron.Cron, step: (cron: Cron.Cron, from: Date) => Date) => (from: number): number | undefined =>
   Result.getOrUndefined(Result.try(() => {
     let time = step(cron, new Date(from))
@@ -79,10 +81,10 @@ const search = (cron: Cron.Cron, step: (cron: Cron.Cron, from: Date) => Date) =>
 
 const units: Readonly<Record<string, number>> = { h: 3.6e6, m: 6e4, s: 1e3, ms: 1, us: 1e-3, µs: 1e-3, ns: 1e-6 }
 
-/** The largest number of nanoseconds that fits into 63 bits, in milliseconds. */
+/** The largest duration that Go can represent, 2^63 nanoseconds, in milliseconds. */
 const longest = 2 ** 63 / 1e6
 
-/** A length of time in milliseconds, as whole seconds and at least one. */
+/** Parses a duration into milliseconds, truncated to whole seconds, at least one second. */
 const millis = (text: string): Result.Result<number, string> => {
   if (!/^((\d+\.?\d*|\.\d+)(h|ms|m|s|us|µs|ns))+$/.test(text)) {
     return Result.fail(`${JSON.stringify(text)} is no duration, such as 90m or 1h30m`)

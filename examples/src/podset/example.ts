@@ -20,7 +20,7 @@ const scale = (replicas: number) =>
 const podsOf = (objects: ReadonlyArray<KubeObject>) =>
   objects.filter((object) => object.kind === "Pod" && controllerOf(object)?.kind === "PodSet")
 
-/** Exactly `count` Pods, none on its way out, and the status names them. */
+/** Exactly `count` Pods, none of them terminating, and the status names them. */
 const settledAt = (count: number) => (objects: ReadonlyArray<KubeObject>) => {
   const pods = podsOf(objects)
   const podset = objects.find(({ kind }) => kind === "PodSet") as PodSet | undefined

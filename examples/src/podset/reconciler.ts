@@ -6,7 +6,7 @@ import { PodSet } from "./resource.ts"
 
 const isDead = ({ status }: Pod) => status?.phase === "Failed" || status?.phase === "Succeeded"
 
-/** The PodSet's Pods that are not on their way out, oldest first. */
+/** The PodSet's Pods that are not terminating, oldest first. */
 const ownedPods = Effect.fnUntraced(function*(podset: PodSet) {
   const pods = yield* Cache.list(Pod, { namespace: podset.metadata.namespace, owner: podset })
   return pods.filter((pod) => !isTerminating(pod)).sort((a, b) =>
@@ -15,7 +15,7 @@ const ownedPods = Effect.fnUntraced(function*(podset: PodSet) {
   )
 })
 
-/** A label value holds 63 characters, a name up to 253. */
+/** A label value has at most 63 characters, a name up to 253. */
 const labelValue = (name: string) => name.slice(0, 63).replace(/[^a-z0-9]+$/, "")
 
 const createPod = Effect.fnUntraced(function*(podset: PodSet) {
@@ -51,7 +51,7 @@ export const controller = Controller.make("podset", {
       )
     }
 
-    // The cache already shows what was just written.
+    // The cache already shows the writes above.
     const podNames = (yield* ownedPods(podset)).filter((pod) => !isDead(pod)).map(({ metadata }) => metadata.name)
       .sort()
     yield* ObjectStatus.write(PodSet, podset, { readyReplicas: podNames.length, podNames })

@@ -1,7 +1,7 @@
 import { CustomResource } from "@effect-operator/core"
 import { Schema } from "effect"
 
-/** Keeps `replicas` busybox Pods beside itself. */
+/** Keeps `replicas` busybox Pods running in its own namespace. */
 export const PodSet = CustomResource.make({
   group: "batch.tutorial.kubebuilder.io",
   version: "v1",

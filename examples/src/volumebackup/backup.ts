@@ -1,7 +1,7 @@
 /**
- * The second controller: before a Machine goes, its volume is backed up. All that it touches of the Machine is a
- * finalizer of its own; the framework puts it there before anything else happens, and takes it away when the backup is
- * there. The Machine's own controller does not know that this one exists.
+ * The second controller: before a Machine is deleted, its volume is backed up. The only thing it changes on the Machine
+ * is its own finalizer, which the framework adds before anything else happens and removes when the backup is complete.
+ * The Machine's own controller does not know that this one exists.
  */
 import { Action, Cache, Controller, KubeClient, Watch } from "@effect-operator/core"
 import { isTerminating, keyString, type ObjectKey, parseKey } from "@effect-operator/core/KubeObject"
@@ -9,13 +9,16 @@ import { Job, PersistentVolumeClaim, Pod } from "@effect-operator/k8s/kinds"
 import { Clock, Effect } from "effect"
 import { Machine } from "./resource.ts"
 
-/** On a backup's claim and on its Job: the Machine. They are not the Machine's children: they must outlive it. */
+/**
+ * Annotation of a backup's claim and Job: the key of the Machine. An owner reference would delete them with the
+ * Machine.
+ */
 export const annotation = "machines.example.com/machine"
 
-/** How long a backup that could not be made is left alone before another attempt, in milliseconds. */
+/** How long to wait after a failed backup before the next attempt, in milliseconds. */
 const retryAfter = 60_000
 
-/** Of a Job that has changed since it was judged there is a Conflict, and another look: it may be done by now. */
+/** A conflict if the Job has changed since it was judged, for it may have completed; then the reconcile is repeated. */
 const discard = (job: Job) => {
   const { resourceVersion, uid } = job.metadata
   return KubeClient.KubeClient.use((client) =>
@@ -51,10 +54,10 @@ export const backups = Controller.make("volumebackup", {
     const ended = (type: string) =>
       job?.status?.conditions?.some((c) => c.type === type && c.status === "True") === true
     const claim = yield* claimOf(key)
-    // A backup in a claim that is going would be gone with it.
+    // A backup in a terminating claim would be lost with it.
     const holds = claim !== undefined && isOf(machine, claim) && !isTerminating(claim)
     if (ended("Complete") && holds) {
-      // The Job stays and tells of the backup; its Pod would hold both volumes.
+      // The Job stays as a record of the backup; its Pod would keep both volumes in use.
       yield* client.deleteCollection(Pod, { namespace, labels: { "job-name": key.name } })
       yield* events.normal({
         reason: "BackedUp",
@@ -62,7 +65,7 @@ export const backups = Controller.make("volumebackup", {
       })
       return Action.done
     }
-    // A Pod would wait for ever for a volume that was never made, or that is going.
+    // A Pod would wait forever for a volume that does not exist or is terminating.
     const disk = yield* claimOf({ namespace, name })
     if (disk === undefined || isTerminating(disk)) {
       yield* events.warning({ reason: "NotBackedUp", note: `${name} has no volume that could be backed up` })

@@ -41,7 +41,7 @@ export const example: Example = {
     ending: (pod) => {
       const [container] = pod.spec.containers
       if (container?.name !== "backup") return undefined
-      // busybox has no such folder of its own.
+      // busybox itself has no such folder.
       const mounted = container.volumeMounts?.some(({ mountPath }) => mountPath === "/backup") === true
       return { after: "1 second", exitCode: mounted ? 0 : 1 }
     }

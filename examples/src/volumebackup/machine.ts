@@ -14,7 +14,7 @@ export const machines = Controller.make("machine", {
     const { name } = machine.metadata
     const { image, volumeSize } = machine.spec
     const pod = yield* Cache.get(Pod, machine)
-    // One that has ended is made anew once it is gone.
+    // A Pod that has ended is deleted, and created again once it is gone.
     if (pod?.status?.phase === "Failed" || pod?.status?.phase === "Succeeded") {
       yield* KubeClient.KubeClient.use((client) => client.delete(Pod, pod)).pipe(
         Effect.catchReason("KubeError", "NotFound", () => Effect.void)

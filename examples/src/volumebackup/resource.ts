@@ -1,7 +1,7 @@
 import { CelRule, CustomResource } from "@effect-operator/core"
 import { Schema } from "effect"
 
-/** A machine with a volume. Two controllers look after it: see the reconcilers. */
+/** A machine with a volume. Two controllers manage it: see `machine.ts` and `backup.ts`. */
 export const Machine = CustomResource.make({
   group: "machines.example.com",
   version: "v1",
