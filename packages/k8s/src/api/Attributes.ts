@@ -1,8 +1,8 @@
 /**
- * `Attributes`: what a request is about, as authorization, flow control and audit see it.
+ * `Attributes`: the attributes of a request, as authorization, flow control and audit see it.
  *
- * A request for a resource is known by verb, group, resource, subresource, namespace and name; any other by its method
- * in lower case and its path. A Namespace lies in itself, and a list or watch of the single object that its field
+ * A resource request has a verb, group, resource, subresource, namespace and name; any other request has its method in
+ * lower case and its path. A Namespace belongs to itself, and a list or watch of the single object that its field
  * selector names is about that object.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/request/requestinfo.go; the texts of refusals are those of
@@ -23,9 +23,9 @@ export interface ResourceAttributes {
   readonly resource: string
   /** `""` for the object itself. */
   readonly subresource: string
-  /** `""` for all namespaces, or none. */
+  /** `""` for all namespaces, or a cluster-scoped resource. */
   readonly namespace: string
-  /** `""` for a collection, and of what is created. */
+  /** `""` for a collection and for a create. */
   readonly name: string
 }
 
@@ -37,7 +37,7 @@ export interface PathAttributes {
 
 export type Attributes = ResourceAttributes | PathAttributes
 
-/** The name that a field selector asks for, if it asks for one. */
+/** The name that a field selector selects, if it selects one. */
 const selectedName = (request: Request): string => {
   for (const term of (parameter(request, "fieldSelector") ?? "").split(",")) {
     const name = /^metadata\.name==?(.+)$/.exec(term)?.[1]
@@ -55,7 +55,7 @@ const decodePath = (path: string): string => {
   }
 }
 
-/** What a routed request is about. */
+/** The attributes of a routed request. */
 export const fromRequest = (request: Request, route: Route): Attributes => {
   if (route._tag === "Path") {
     return { _tag: "Path", verb: request.method.toLowerCase(), path: decodePath(request.path) }
@@ -75,7 +75,7 @@ export const fromRequest = (request: Request, route: Route): Attributes => {
   }
 }
 
-/** Attributes of a question about a resource; what is not given is empty. */
+/** Attributes for an access review of a resource; missing fields are empty. */
 export const resource = (fields: Partial<Omit<ResourceAttributes, "_tag">>): ResourceAttributes => ({
   _tag: "Resource",
   verb: "",
@@ -94,7 +94,7 @@ export const combined = ({ resource, subresource }: ResourceAttributes): string 
 
 const { quote } = FieldError
 
-/** Nothing that a user wrote may look like HTML in an error. */
+/** User input must not look like HTML in an error. */
 const sanitized = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;")
 
 const refusal = (user: UserInfo, attributes: Attributes): string => {
@@ -108,7 +108,7 @@ const refusal = (user: UserInfo, attributes: Attributes): string => {
     `in API group ${quote(attributes.group)} ${where}`
 }
 
-/** 403 of a request that its user may not make. */
+/** 403: the user may not make the request. */
 export const forbidden = (user: UserInfo, attributes: Attributes, reason: string): StatusError.StatusError => {
   const text = sanitized(refusal(user, attributes))
   const error = StatusError.forbidden(

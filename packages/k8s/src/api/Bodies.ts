@@ -1,6 +1,6 @@
 /**
- * `Bodies`: what a body must be, by the request alone: its kind, apiVersion, name and namespace against the URL, and what
- * `fieldValidation` makes of fields that are unknown or come twice.
+ * `Bodies`: checks of a body against its request: its kind, apiVersion, name and namespace against the URL, and its
+ * unknown and repeated fields according to `fieldValidation`.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/{create,update,rest}.go and pkg/registry/rest/meta.go.
  */
@@ -31,17 +31,17 @@ export interface Coming {
     readonly scope: "Namespaced" | "Cluster"
     readonly collection: string
   }
-  /** Texts of Warning headers; rules add to it. */
+  /** Texts of Warning headers; checks append to it. */
   readonly warnings: Array<string>
 }
 
-/** What is said of a value with more levels than are kept, much as Go's decoder says it of more than it reads. */
+/** The error for a value with more levels than are kept. Go's decoder words its own limit similarly. */
 export const tooDeep = "exceeded max depth"
 
-/** The levels around the fields of an object where `managedFields` names them, with room. */
+/** The additional levels around an object's fields where `managedFields` names them, with some margin. */
 const aroundFields = 10
 
-/** Why a body, or what of it is kept, is refused for its depth. */
+/** Why a body, or the part of it that is kept, is nested too deeply. */
 export const depthFault = (
   { resource: { kind, version } }: Pick<Coming, "resource">,
   { metadata, ...rest }: JsonValue.JsonObject
@@ -52,11 +52,11 @@ export const depthFault = (
     )
     : undefined
 
-/** The text of a body: as it came, or as a patch made it, whose fields Go writes in order. */
+/** The text of a body: as sent or, for the result of a patch, with fields in the order in which Go writes them. */
 const said = ({ request }: Pick<Coming, "request">, body: unknown): string =>
   request.method === "PATCH" ? FieldError.goJson(body) : JSON.stringify(body)
 
-/** 400 of a body that does not say what it is; of one that a patch has made no more than why. */
+/** 400: the body does not state its type. For the result of a patch, the message is only the reason. */
 export const unrecognized = (
   { request, resource }: Pick<Coming, "request" | "resource">,
   body: unknown,
@@ -69,13 +69,13 @@ export const unrecognized = (
         `(${summarize(said({ request }, body))})`
   )
 
-/** The version that a body says it is of, as Go reads one: a group may be there and empty (`/v1`). */
+/** The version in a body's apiVersion, parsed as Go does: the group may be present and empty (`/v1`). */
 export const apiVersionOf = (body: unknown): string => {
   const text = stringAt(body, "apiVersion")
   return text.lastIndexOf("/") === 0 ? text.slice(1) : text
 }
 
-/** Why a body whose type cannot be read is refused. */
+/** Why the apiVersion or kind of a body cannot be read. */
 export const typeFault = (
   coming: Pick<Coming, "request" | "resource">,
   body: JsonValue.JsonObject
@@ -97,11 +97,11 @@ export const typeFault = (
     : undefined
 }
 
-/** Why a custom body without a kind is refused. */
+/** The refusal of a custom body without a kind. */
 export const kindMissing = (coming: Pick<Coming, "request" | "resource">, body: unknown): Refused =>
   unrecognized(coming, body, `Object 'Kind' is missing in '${said(coming, body)}'`)
 
-/** Why a body of another kind or version than a custom one is refused. */
+/** Why a body does not have the kind and version of its custom resource. */
 export const kindFault = (
   coming: Pick<Coming, "request" | "resource">,
   body: JsonValue.JsonObject
@@ -113,7 +113,7 @@ export const kindFault = (
   const kind = stringAt(body, "kind")
   const expected = `${resource.group}/${resource.version}`
   if (kind === "") return kindMissing(coming, body)
-  // What a patch has made of an object is read first and judged after.
+  // The result of a patch is only read here, and judged later.
   if (request.method === "PATCH") {
     return apiVersion === ""
       ? StatusError.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
@@ -124,13 +124,13 @@ export const kindFault = (
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`
     )
   }
-  // Of an update the verb says so, where it has judged the rest.
+  // An update reports this itself, after its other checks.
   if (kind === resource.kind || request.method === "PUT") return undefined
   const fault = FieldError.invalid("kind", kind, `must be ${resource.kind}`)
   return StatusError.invalid(kind, resource.group, stringAt(body, "metadata", "name"), [fault])
 }
 
-/** Metadata as Go's ObjectMeta writes it back: empty parts are not there, nor what only a server may set. */
+/** Metadata as Go's ObjectMeta writes it: without empty fields and without `selfLink`. */
 export const tidy = (metadata: JsonValue.JsonObject): JsonValue.JsonObject => {
   const out: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(metadata)) {
@@ -140,7 +140,7 @@ export const tidy = (metadata: JsonValue.JsonObject): JsonValue.JsonObject => {
   return out
 }
 
-/** Repeated and unknown fields, as `fieldValidation` wants them treated. Fails only under `Strict`. */
+/** Handles repeated and unknown fields according to `fieldValidation`. Returns an error text only under `Strict`. */
 export const unknownFields = (
   coming: Coming,
   { fieldValidation }: Pick<WriteOptions, "fieldValidation">,
@@ -148,14 +148,14 @@ export const unknownFields = (
 ): string | undefined => {
   const { body } = coming.request
   const texts = DuplicateFields.saidOf(body) ?? [
-    // Of patches only one of JSON is a list.
+    // Of the patch types, only a JSON patch is a list.
     ...(Array.isArray(body)
       ? OperationFaults.of(body)
       : DuplicateFields.of(body).map((path) => `duplicate field ${FieldError.quote(path)}`)),
     ...[...new Set(unknown)].map((path) => `unknown field ${FieldError.quote(path)}`)
   ]
   if (fieldValidation === "Warn") {
-    // As a warning each line is one of its own.
+    // Each line becomes a warning of its own.
     for (const text of [...YamlBody.repeatedOf(body), ...texts]) coming.warnings.push(text)
   }
   if (fieldValidation !== "Strict") return undefined
@@ -164,7 +164,7 @@ export const unknownFields = (
   return all.length === 0 ? undefined : `strict decoding error: ${all.join(", ")}`
 }
 
-/** 400 of a body whose namespace is not that of the URL. */
+/** 400: the body's namespace is not that of the URL. */
 export const misplaced = StatusError.badRequest(
   "the namespace of the provided object does not match the namespace sent on the request"
 )
@@ -178,11 +178,11 @@ export const placed = ({ resource, route }: Coming, object: KubeObject): Effect.
     : Effect.fail(misplaced)
 }
 
-/** 400 of an object without a name. */
+/** 400: the object has no name. */
 export const undeterminable = (name: string): Refused =>
   StatusError.badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`)
 
-/** 400 unless the object has the name of the URL. */
+/** 400 unless the object has the name in the URL. */
 export const named = (coming: Coming, object: KubeObject): Effect.Effect<void, Refused> => {
   const { name } = coming.route
   const own = object.metadata.name ?? ""

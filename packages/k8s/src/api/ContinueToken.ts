@@ -1,7 +1,8 @@
 /**
- * `ContinueToken`: where the pages of a list go on, as clients carry it from one to the next.
+ * `ContinueToken`: the position in a list from which the next page continues, as clients pass it from page to page.
  *
- * Clients are not to look into it, but some do, and what is wrong with one that somebody made up is told in detail.
+ * Clients should treat it as opaque, but some do not, and the server reports in detail what is wrong with a made-up
+ * token.
  *
  * Source: k8s.io/apiserver/pkg/storage/continue.go.
  */
@@ -14,13 +15,13 @@ import * as JsonValue from "../schema/JsonValue.ts"
 import { jsonType } from "./Negotiation.ts"
 import * as StatusError from "./StatusError.ts"
 
-/** Where a page goes on: the revision of all pages, and the first key that may be on it, below what is listed. */
+/** The position of a page: the revision of all pages, and the first key that may be on it, relative to the list. */
 export interface Position {
   readonly revision: number
   readonly start: string
 }
 
-/** The position after a key. The cache, which lists are told from, writes a slash before it; one need not be there. */
+/** The position after a key. The watch cache, which serves lists, puts a slash before the key; it is optional. */
 export const after = (revision: number, key: string): Position => ({ revision, start: `/${key}\u0000` })
 
 export const encode = ({ revision, start }: Position): string =>
@@ -40,7 +41,7 @@ const types = { v: text, rv: { type: "integer", format: "int64" }, start: text }
 const fits = (value: unknown, { type }: { readonly type: "string" | "integer" }): boolean =>
   type === "string" ? typeof value === "string" : GoInt64.is(value)
 
-/** The token in a JSON text, as Go's struct has it; null leaves a field empty. */
+/** The token in a JSON text, with the fields of Go's struct; null leaves a field empty. */
 const read = (bytes: Uint8Array): Result.Result<Token, string> => {
   const malformed = GoJsonSyntax.fault(bytes)
   if (malformed !== undefined) return Result.fail(malformed)
@@ -57,7 +58,7 @@ const read = (bytes: Uint8Array): Result.Result<Token, string> => {
   return Result.succeed({ ...nothing, ...Object.fromEntries(told) })
 }
 
-/** Whether `path.Clean` would change a key that begins with a slash: it must not lead out of what is listed. */
+/** Whether `path.Clean` would leave a key that starts with a slash unchanged: it must not lead out of the list. */
 const isClean = (key: string): boolean =>
   key === "/" || key.slice(1).split("/").every((segment) => !["", ".", ".."].includes(segment))
 

@@ -1,5 +1,5 @@
 /**
- * `CustomBody`: a body as a custom kind reads it: metadata coerced, unknown fields left out, defaults filled in.
+ * `CustomBody`: decodes a body as a custom kind: coerces metadata, prunes unknown fields, fills in defaults.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go.
  */
@@ -9,21 +9,22 @@ import * as StructuralSchema from "../schema/StructuralSchema.ts"
 import { stringAt } from "./Plain.ts"
 import * as StatusError from "./StatusError.ts"
 
-/** A body as the resource's type reads it. */
+/** A body decoded as the resource's type. */
 export interface Decoded {
   readonly object: JsonValue.JsonObject
-  /** Paths of unknown fields that were left out: those of its own metadata first, those of metadata in it last. */
+  /** Paths of pruned unknown fields: first those of the object's metadata, last those of embedded metadata. */
   readonly unknown: ReadonlyArray<string>
-  /** Paths of empty lists that were left out, and whose are somebody's. */
+  /** Paths of empty lists that were dropped although a field manager owns them. */
   readonly emptied?: ReadonlyArray<string>
 }
 
 const isOwn = (path: string): boolean => path.startsWith("metadata.")
 
 /**
- * Reads bodies of a kind in one version. One of another kind or group is read as nothing but metadata and the rest as it
- * is; one of a version that is not this one has no schema. What can be done with either is for the verbs to say.
- * Bodies lose the nulls that their schema does not allow; what a server-side apply has merged is not read, and keeps them.
+ * A decoder for bodies of a kind in one version. A body of another kind or group only has its metadata coerced; a body
+ * of another version is decoded without a schema. Whether either is acceptable is for the verbs to decide. Nulls that
+ * the schema does not allow are dropped, except (`merged`) from the result of a server-side apply, which Go does not
+ * decode.
  */
 export const decoder = (
   { group, kind, version }: { readonly group: string; readonly kind: string; readonly version: string },

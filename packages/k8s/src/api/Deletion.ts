@@ -1,8 +1,8 @@
 /**
- * `Deletion`: what a DELETE does to one object, as a pure decision.
+ * `Deletion`: the effect of a DELETE on one object, as a pure decision.
  *
- * An object goes at once, unless it has finalizers (its own, or one the propagation policy adds) or a grace period:
- * then it is only marked, and goes with the last finalizer or the second, shorter request.
+ * An object is removed at once, unless it has finalizers (its own, or one that the propagation policy adds) or a grace
+ * period. Then it is only marked, and is removed with its last finalizer or by the second, shorter request.
  *
  * Source: k8s.io/apiserver/pkg/registry/rest/delete.go `BeforeDelete` and pkg/registry/generic/registry/store.go
  * (`updateForGracefulDeletionAndFinalizers`, `deletionFinalizersForGarbageCollection`).
@@ -12,17 +12,17 @@ import { timestamp } from "./Identity.ts"
 import type { JsonObject } from "../schema/JsonValue.ts"
 import { arrayAt, objectAt, stringAt } from "./Plain.ts"
 
-/** What happens to dependents where a deletion does not say. `Unsupported` ignores what it says, too. */
+/** What happens to dependents if the request sets no policy. `Unsupported` ignores the request's policy, too. */
 export type GarbageCollection = "Background" | "Orphan" | "Unsupported"
 
 /** How objects of a kind are deleted. */
 export interface Strategy {
   readonly garbageCollection: GarbageCollection
-  /** Seconds between the request to delete and the deletion; absent where there is no such time. */
+  /** The grace period in seconds; absent if the kind has none. */
   readonly gracePeriod?: (object: KubeObject, requested: number | undefined) => number
 }
 
-/** What a DeleteOptions asks for. */
+/** The fields of DeleteOptions. */
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number
   readonly orphanDependents?: boolean
@@ -32,16 +32,18 @@ export interface DeleteOptions {
   readonly dryRun: ReadonlyArray<string>
 }
 
-/** - `Remove`: gone now; `marked` is what is stored for a moment before, of a kind with a grace period; `released` is the
- *   object without the finalizers of an earlier request that this one takes back.
- * - `Mark`: still there, changed.
- * - `Keep`: nothing to do, it is on its way already. */
+/**
+ * - `Remove`: removed now. `marked` is what is stored for a moment before, for a kind with a grace period; `released`
+ *   is the object without finalizers of an earlier request that this one revokes.
+ * - `Mark`: changed, but not removed.
+ * - `Keep`: unchanged, because it is being deleted already.
+ */
 export type Outcome =
   | { readonly _tag: "Remove"; readonly marked?: KubeObject; readonly released?: KubeObject }
   | { readonly _tag: "Mark"; readonly object: KubeObject }
   | { readonly _tag: "Keep" }
 
-/** The options as the API has them. */
+/** The options in the form of the API. */
 export const toApi = (options: DeleteOptions): JsonObject => {
   const { dryRun, gracePeriodSeconds, orphanDependents, propagationPolicy, resourceVersion, uid } = options
   const preconditions = {
@@ -59,7 +61,9 @@ export const toApi = (options: DeleteOptions): JsonObject => {
   }
 }
 
-/** Why a precondition fails. Kinds that are drained before they go (`drains`) judge it themselves, in other words. */
+/**
+ * Why a precondition fails. Kinds that are drained before removal (`drains`) check it themselves, with other messages.
+ */
 export const preconditionFault = (object: KubeObject, options: DeleteOptions, drains: boolean): string | undefined => {
   const { resourceVersion, uid } = object.metadata
   if (options.uid !== undefined && options.uid !== uid) {
@@ -78,7 +82,7 @@ export const preconditionFault = (object: KubeObject, options: DeleteOptions, dr
   return undefined
 }
 
-/** Whether an explicit policy, the finalizer from an earlier request, or the kind's habit adds a finalizer. */
+/** Whether an explicit policy, the finalizer of an earlier request, or the kind's default adds a finalizer. */
 const wants = (
   finalizer: "orphan" | "foregroundDeletion",
   strategy: Strategy,
@@ -90,7 +94,7 @@ const wants = (
   if (options.propagationPolicy !== undefined) {
     return options.propagationPolicy === (finalizer === "orphan" ? "Orphan" : "Foreground")
   }
-  // What an earlier request has asked for overrides the kind's habit.
+  // The policy of an earlier request overrides the kind's default.
   const asked = finalizers.find((name) => name === "orphan" || name === "foregroundDeletion")
   return asked === undefined ? finalizer === "orphan" && strategy.garbageCollection === "Orphan" : asked === finalizer
 }
@@ -126,7 +130,7 @@ const marked = (object: KubeObject, now: number, grace: number): KubeObject => {
   }
 }
 
-/** The first half: what the grace period says. */
+/** The first half of the decision: the grace period. */
 const graceful = (
   object: KubeObject,
   strategy: Strategy,
@@ -161,11 +165,11 @@ const graceful = (
   }
 }
 
-/** Whether the request changes nothing of a deletion that waits for its time: nobody is asked about it. */
+/** Whether the request changes nothing about a graceful deletion in progress: then admission is skipped. */
 export const isPending = (object: KubeObject, strategy: Strategy, options: DeleteOptions, now: number): boolean =>
   graceful(object, strategy, options, now)._tag === "Pending"
 
-/** The options with the grace period that the kind makes of them. */
+/** The options with the grace period that the kind chooses. */
 export const completeOptions = (
   object: KubeObject,
   strategy: Strategy,
@@ -176,7 +180,7 @@ export const completeOptions = (
   return outcome._tag === "Graceful" ? { ...options, gracePeriodSeconds: outcome.grace } : options
 }
 
-/** What becomes of an object. Preconditions and options were judged before. */
+/** The outcome for an object. Preconditions and options have been checked already. */
 export const decide = (object: KubeObject, strategy: Strategy, options: DeleteOptions, now: number): Outcome => {
   const grace = graceful(object, strategy, options, now)
   if (grace._tag === "Pending") return { _tag: "Keep" }
@@ -190,7 +194,7 @@ export const decide = (object: KubeObject, strategy: Strategy, options: DeleteOp
   return next === object ? { _tag: "Keep" } : { _tag: "Mark", object: next }
 }
 
-/** A Namespace first turns Terminating and is drained; it goes once its spec has no finalizers left. */
+/** A Namespace first becomes Terminating and is drained. It is removed once its spec has no finalizers left. */
 export const decideNamespace = (
   object: KubeObject,
   strategy: Strategy,
@@ -198,7 +202,7 @@ export const decideNamespace = (
   now: number
 ): Outcome => {
   if (object.metadata.deletionTimestamp === undefined) {
-    // The oldest way to ask for cascading deletion, which other kinds take for the one in the background.
+    // The oldest way to request cascading deletion; other kinds treat it as background deletion.
     const asked: DeleteOptions = options.orphanDependents === false
       ? { dryRun: options.dryRun, propagationPolicy: "Foreground" }
       : options
@@ -217,12 +221,12 @@ export const decideNamespace = (
     : decide(object, strategy, options, now)
 }
 
-/** The finalizer by which a definition waits for its objects to go. */
+/** The finalizer that keeps a definition until its objects are gone. */
 export const customResourceCleanup = "customresourcecleanup.apiextensions.k8s.io"
 
 /**
- * A CustomResourceDefinition turns Terminating first; its objects go before it does. What is said of dependents is not
- * heard then.
+ * A CustomResourceDefinition first becomes Terminating, and its objects are deleted before it is removed. The
+ * propagation policy is ignored then.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/etcd.go `Delete`.
  */

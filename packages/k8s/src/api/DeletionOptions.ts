@@ -1,7 +1,7 @@
 /**
- * `DeletionOptions`: what a request to delete asks for, in its body or, where it has none, in its query.
+ * `DeletionOptions`: the options of a delete, from the request's body or, without a body, from its query.
  *
- * A body is read as the Go type would: fields of a wrong type, or a body of another kind, refuse the request.
+ * A body is decoded as the Go type would be: a field of the wrong type, or a body of another kind, refuses the request.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/delete.go; k8s.io/apimachinery/pkg/apis/meta/v1 (conversion.go,
  * validation).
@@ -41,7 +41,7 @@ const ofQuery = (request: Pick<Request, "query">): Result.Result<DeleteOptions, 
 const isBoolean = (value: unknown): boolean => typeof value === "boolean"
 const isText = (value: unknown): boolean => typeof value === "string"
 
-/** The fields of the type that are there to be read. */
+/** The fields of the Go type that are read. */
 const types: ReadonlyArray<readonly [path: ReadonlyArray<string>, type: string, fits: (value: unknown) => boolean]> = [
   [["gracePeriodSeconds"], "int64", GoInt64.is],
   [["preconditions"], "v1.Preconditions", isObject],
@@ -62,7 +62,7 @@ const typeFault = (body: JsonObject): string | undefined => {
   return undefined
 }
 
-/** Why a body is of another kind; of which group or version it is does not matter. */
+/** Why a body is not DeleteOptions. Its group and version do not matter. */
 const kindFault = (body: JsonObject): string | undefined => {
   const kind = stringAt(body, "kind") || "DeleteOptions"
   const version = stringAt(body, "apiVersion") || "meta.k8s.io/v1"
@@ -73,7 +73,7 @@ const kindFault = (body: JsonObject): string | undefined => {
       "\"k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27\""
 }
 
-/** The options that an object says. */
+/** The options in an object. */
 export const of = (body: JsonObject): DeleteOptions => {
   const [grace, orphan, policy] = [
     at(body, "gracePeriodSeconds"),
@@ -110,7 +110,7 @@ const faults = (options: DeleteOptions): ReadonlyArray<FieldError.FieldError> =>
   ]
 }
 
-/** The options, or why nothing is deleted by them. */
+/** The options, or why they are invalid. */
 export const judged = (options: DeleteOptions): Result.Result<DeleteOptions, Refused> => {
   const found = faults(options)
   return found.length > 0 ? Result.fail(StatusError.invalidOptions("DeleteOptions", found)) : Result.succeed(options)

@@ -1,6 +1,6 @@
 /**
- * `DiscoveryDocuments`: what an API server tells of its groups and resources, in the classic form of many small documents
- * and in the aggregated one (`as=APIGroupDiscoveryList`), which carries an ETag.
+ * `DiscoveryDocuments`: the discovery documents of an API server, in the classic form of many small documents and in
+ * the aggregated form (`as=APIGroupDiscoveryList`), which carries an ETag.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/discovery.
  */
@@ -10,16 +10,16 @@ import type { ServedResource, ServedSubresource } from "../kinds/tables.ts"
 import * as Negotiation from "./Negotiation.ts"
 import type { ApiResponse } from "./Representation.ts"
 
-/** A resource in one version, and where and in which version it is stored. */
+/** A resource in one version, with the collection and the version in which it is stored. */
 export interface Told extends ServedResource {
   readonly collection: string
   readonly storageVersion: string
 }
 
-/** A group in the order of `/apis`. */
+/** A group, in the order of `/apis`. */
 export interface Group {
   readonly name: string
-  /** The preferred one first. */
+  /** The preferred version first. */
   readonly versions: ReadonlyArray<string>
 }
 
@@ -38,15 +38,17 @@ export const groupOf = ({ name, versions }: Group) => ({
 
 const nonEmpty = (key: string, values: ReadonlyArray<string>) => (values.length === 0 ? {} : { [key]: values })
 
-/** What is stored in another form than its group's: both kinds of Event, and what older servers shall still be able to
- * read. */
+/**
+ * Collections stored in another group version: both kinds of Event, and kinds that older servers must still be able to
+ * read.
+ */
 const forms: Readonly<Record<string, string>> = {
   events: "/v1",
   "customresourcedefinitions.apiextensions.k8s.io": "apiextensions.k8s.io/v1beta1",
   "volumeattributesclasses.storage.k8s.io": "storage.k8s.io/v1beta1"
 }
 
-/** Of the form that is stored. */
+/** The hash of the group, version and kind that is stored. */
 const storageHash = ({ collection, group, kind, storageVersion, verbs }: Told) =>
   verbs.includes("watch")
     ? {
@@ -105,8 +107,8 @@ export const aggregatedResource = (resource: Told) => {
 }
 
 /**
- * As `aggregatedResource`, of a kind that the server has by itself: those were registered with the internal version of
- * their kinds, whose group and version are not told.
+ * As `aggregatedResource`, for a kind that is built into the server. Those were registered with the internal version of
+ * their kinds, so the document has neither group nor version.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/installer.go `ConvertGroupVersionIntoToDiscovery`; compared with a
  * kube-apiserver.
@@ -126,8 +128,8 @@ export const aggregatedBuiltin = (resource: Told) => {
 }
 
 /**
- * The version of the aggregated form that a client takes, of those that are spoken; it goes before the classic one,
- * wherever the client names it.
+ * The version of the aggregated form that a client accepts, out of the supported ones. It has precedence over the
+ * classic form, wherever it stands in the Accept header.
  */
 export const aggregatedForm = (request: Request, spoken: ReadonlyArray<string> = ["v2"]): string | undefined =>
   Negotiation.parseAccept(request.headers["accept"]).map(({ parameters }) => parameters)
@@ -135,14 +137,14 @@ export const aggregatedForm = (request: Request, spoken: ReadonlyArray<string> =
       as === "APIGroupDiscoveryList" && g === "apidiscovery.k8s.io" && v !== undefined && spoken.includes(v)
     )?.["v"]
 
-/** The groups in the aggregated form that was asked for. */
+/** The groups in the requested version of the aggregated form. */
 export const aggregated = (request: Request, items: ReadonlyArray<unknown>, form: string): ApiResponse => {
   const body = { kind: "APIGroupDiscoveryList", apiVersion: `apidiscovery.k8s.io/${form}`, metadata: {}, items }
   const etag = `"${hash(JSON.stringify(body)).toString("hex").toUpperCase()}"`
   const headers = {
     "content-type": `application/json;g=apidiscovery.k8s.io;v=${form};as=APIGroupDiscoveryList`,
     etag,
-    // Not secret, and with its etag better kept than asked for again.
+    // Not secret, and cheaper to revalidate by ETag than to fetch again.
     "cache-control": "public",
     vary: "Accept"
   }

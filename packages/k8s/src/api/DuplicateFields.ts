@@ -1,19 +1,19 @@
 /**
- * `DuplicateFields`: the keys that occur twice in one object of a JSON text.
+ * `DuplicateFields`: keys that occur more than once in an object of a JSON text.
  *
- * A JSON value cannot say so, but `fieldValidation` asks for it, and types of Go merge what comes twice: the paths, and
- * the text's objects with every entry, are remembered beside the value that was read from it.
+ * A parsed JSON value cannot show them, but `fieldValidation` needs them, and some Go types merge repeated keys. So the
+ * paths, and the objects with every entry, are remembered beside the parsed value.
  *
  * Source: sigs.k8s.io/json `UnmarshalStrict`.
  */
 import * as GoInt64 from "../schema/GoInt64.ts"
 
-/** An object as it was written. */
+/** An object with all its entries, as written. */
 export class Entries {
   readonly entries: Array<readonly [key: string, value: Written]> = []
 }
 
-/** A JSON value with every entry of its objects. */
+/** A JSON value whose objects keep all entries. */
 export type Written = string | number | boolean | null | ReadonlyArray<Written> | Entries
 
 interface Remembered {
@@ -29,25 +29,28 @@ const none: ReadonlyArray<string> = []
 const noted = (value: unknown): Remembered | undefined =>
   typeof value === "object" && value !== null ? remembered.get(value) : undefined
 
-/** The paths found when a value was read; none for a value that came otherwise. */
+/** The paths found when the value was parsed; empty for any other value. */
 export const of = (value: unknown): ReadonlyArray<string> => noted(value)?.paths ?? none
 
-/** What was written where a key occurs twice in it; undefined where none does. */
+/** The value as written if a key is repeated in it; otherwise undefined. */
 export const writtenOf = (value: unknown): Written | undefined => noted(value)?.written
 
-/** Remembers what strict decoding says of a value beside the one that a type has made of it. */
+/** Remembers the strict decoding errors of a value beside the object that a type has made of it. */
 export const read = (from: unknown, object: object, said: ReadonlyArray<string>): void => {
   const found = noted(from)
   if (found !== undefined) remembered.set(object, { ...found, said })
 }
 
-/** What strict decoding says of a value, in order, unknown fields with the repeated; undefined where no type has said it. */
+/**
+ * The strict decoding errors of a value in order, unknown and repeated fields together; undefined if none were
+ * remembered.
+ */
 export const saidOf = (value: unknown): ReadonlyArray<string> | undefined => noted(value)?.said
 
-/** Strings, punctuation, and what is neither. */
+/** Strings, punctuation and other tokens. */
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/gs
 
-/** A text that is valid JSON, with every entry of its objects. It may be as deep as it likes. */
+/** Parses a text that is valid JSON, keeping all entries of its objects. Nesting may be arbitrarily deep. */
 export const parse = (text: string): Written => {
   const levels: Array<Array<Written> | Entries> = []
   let key: string | undefined
@@ -85,7 +88,7 @@ export const parse = (text: string): Written => {
   return whole
 }
 
-/** Where a string that begins at a quote ends: after its closing quote. */
+/** The index after the closing quote of the string that starts at `start`. */
 const stringEnd = (text: string, start: number): number => {
   let at = start + 1
   while (text[at] !== "\"") at += text[at] === "\\" ? 2 : 1
@@ -93,19 +96,19 @@ const stringEnd = (text: string, start: number): number => {
 }
 
 interface Level {
-  /** Of an object: its keys so far. */
+  /** For an object: its keys so far. */
   readonly keys: Set<string> | undefined
   readonly path: string
-  /** Of an array: the index of the present item. */
+  /** For an array: the index of the current item. */
   index: number
-  /** Of an object: the key of the present value. */
+  /** For an object: the key of the current value. */
   key: string
 }
 
 const pathOf = ({ index, key, keys, path }: Level): string =>
   keys === undefined ? `${path}[${index}]` : path === "" ? key : `${path}.${key}`
 
-/** The paths of repeated keys in a text that is valid JSON, each once. */
+/** The paths of repeated keys in a text that is valid JSON, without duplicates. */
 export const find = (text: string): ReadonlyArray<string> => {
   const found = new Set<string>()
   const levels: Array<Level> = []
@@ -152,7 +155,7 @@ export const find = (text: string): ReadonlyArray<string> => {
   return [...found]
 }
 
-/** Remembers what is repeated in the text a value was read from. */
+/** Remembers the repeated keys of the text that a value was parsed from. */
 export const note = (value: unknown, text: string): void => {
   if (typeof value !== "object" || value === null) return
   const found = find(text)

@@ -1,8 +1,8 @@
 /**
- * `GoYaml`: a body in YAML as Go's reader has it, and what that reader says of one that is broken.
+ * `GoYaml`: reads a YAML body as Go's reader does, with that reader's errors for invalid text.
  *
- * It is read by the 1.1 rules for booleans and octal numbers (`defaultMode: 0644` is 420), with merge keys, but without
- * timestamps and base-60 numbers.
+ * It follows YAML 1.1 for booleans and octal numbers (`defaultMode: 0644` is 420) and has merge keys, but no timestamps
+ * and no base-60 numbers.
  *
  * Source: sigs.k8s.io/yaml, go.yaml.in/yaml/v2; texts compared with a kube-apiserver.
  */
@@ -16,16 +16,16 @@ import * as QuotedYaml from "./QuotedYaml.ts"
 
 export interface Read {
   readonly value: unknown
-  /** The first document, which `value` is of; undefined if there is none. */
+  /** The first document, which `value` comes from; undefined if there is none. */
   readonly document: Yaml.Document.Parsed | undefined
-  /** The line of a place in the document, from 1. */
+  /** The line of an offset in the document, from 1. */
   readonly lineOf: (place: number) => number
 }
 
 const integer = /^[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9]\d*)$/
 const float = /^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$/
 
-/** What begins like a number is one if Go can parse it, and a text otherwise. */
+/** A scalar that starts like a number: a number if Go can parse it as one, otherwise text. */
 export const numberOrText = (text: string): number | string => {
   const plain = text.replaceAll("_", "")
   const digits = plain.replace(/^[-+]/, "")
@@ -52,30 +52,32 @@ const binary: Yaml.ScalarTag = {
   resolve: (text) => Buffer.from(text, "base64").toString("utf8")
 }
 
-/** What the reader would make something else of than Go does: times, sets and numbers but for those that are none. */
+/**
+ * Tags that the reader resolves differently from Go: timestamps, binary, sets, and numbers except `.inf` and `.nan`.
+ */
 const isOther = (tag: Yaml.Tags[number]): boolean =>
   typeof tag !== "string" &&
   (["timestamp", "binary", "set", "omap", "pairs", "int"].some((name) => tag.tag === core + name) ||
     (tag.tag === `${core}float` && tag.test?.test(".inf") !== true))
 
-/** Version 1.1, with numbers as Go has them and no times. */
+/** YAML 1.1 with Go's numbers and without timestamps. */
 const options: Yaml.ParseOptions & Yaml.DocumentOptions & Yaml.SchemaOptions = {
   version: "1.1",
   customTags: (tags) => [...tags.filter((tag) => !isOther(tag)), number("int"), number("float"), binary],
-  // The last of several equal keys counts.
+  // The last of several equal keys wins.
   uniqueKeys: false,
   prettyErrors: false,
   logLevel: "error"
 }
 
-/** What stands last in a node. */
+/** The last scalar in a node. */
 const lastIn = (node: unknown): unknown => {
   if (Yaml.isSeq(node)) return lastIn(node.items.at(-1))
   return Yaml.isMap(node) ? lastIn(node.items.at(-1)?.value) : node
 }
 
 interface First {
-  /** The text that was read: places are places in it. */
+  /** The text that was parsed; offsets refer to it. */
   readonly text: string
   readonly document: Yaml.Document.Parsed
 }
@@ -85,26 +87,26 @@ const firstOf = (text: string): First | undefined => {
   return document === undefined ? undefined : { text, document }
 }
 
-/** Most texts are read alike by ours and Go's reader; others are made so. */
+/** Parses a text. If this reader and Go's would read it differently, it is rewritten first. */
 const parse = (written: string): First | undefined => {
-  // A return alone ends a line.
+  // A carriage return alone is a line break.
   const text = written.replace(/\r(?!\n)/g, "\n")
   if (QuotedYaml.isSuspicious(text)) return firstOf(QuotedYaml.readable(text))
   const first = firstOf(text)
   return first?.document.errors.some(GoYamlFaults.isUnclosed) === true ? firstOf(QuotedYaml.readable(text)) : first
 }
 
-/** Empty for a text that ends with a line break. */
+/** Empty if the text ends with a line break. */
 const lastLine = (text: string): string => text.slice(Math.max(text.lastIndexOf("\n"), text.lastIndexOf("\r")) + 1)
 
-/** The first document of a text; what follows it is not read. Undefined if there is none. */
+/** The first document of a text; the others are ignored. Undefined if there is none. */
 const firstDocument = (body: string): First | undefined => {
   const first = parse(body)
   if (first === undefined) return undefined
   const { document, text } = first
   const unended = /\S/.test(lastLine(text)) && document.errors.length === 0
   const last = unended ? lastIn(document.contents) : undefined
-  // Go ends no line for the writer: a block that ends with the text, in the midst of a line, has no line break there.
+  // Go does not add a missing final line break: a block scalar that ends in the middle of the last line has none.
   if (
     Yaml.isScalar(last) && (last.type === "BLOCK_LITERAL" || last.type === "BLOCK_FOLDED") &&
     last.range?.[1] === text.length && typeof last.value === "string"
@@ -114,12 +116,12 @@ const firstDocument = (body: string): First | undefined => {
   return first
 }
 
-/** Numbers that JSON does not have, as Go writes them. */
+/** Go's names of the numbers that JSON does not have. */
 const unwritable = (value: number): string => Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf"
 
 class Unsupported extends Error {}
 
-/** What is read goes through a map, which has its keys in order, and into JSON. */
+/** Go puts the value through a map, which sorts its keys, and then writes it as JSON. */
 const inOrder = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(inOrder)
   if (JsonValue.isObject(value)) {
@@ -131,12 +133,12 @@ const inOrder = (value: unknown): unknown => {
   return value
 }
 
-/** What no text may hold as it is: YAML 1.1 has it escaped, and neither JSON nor the reader below do. */
+/** Characters that Go's reader refuses; YAML 1.1 requires them to be escaped, but the reader used here accepts them. */
 const unprintable = /(?![\t\n\r\u0085])[\p{Cc}\ufffe\uffff]/u
 
 const readFirst = (body: string): Result.Result<Read, string> => {
   if (unprintable.test(body)) return Result.fail("yaml: control characters are not allowed")
-  // Next Line is one of the line breaks of YAML 1.1.
+  // NEL (next line) is a line break in YAML 1.1.
   const first = firstDocument(body.replaceAll("\u0085", "\n"))
   if (first === undefined) return Result.succeed({ value: undefined, document: undefined, lineOf: () => 1 })
   const { document, text } = first
@@ -155,6 +157,6 @@ const readFirst = (body: string): Result.Result<Read, string> => {
   })
 }
 
-/** The first document of a body; what follows it is not read. */
+/** Reads the first document of a body; the others are ignored. */
 export const read = (body: string): Result.Result<Read, string> =>
   Result.flatMap(Result.try({ try: () => readFirst(body), catch: () => GoYamlFaults.tooDeep }), (result) => result)

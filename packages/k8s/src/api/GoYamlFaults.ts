@@ -1,9 +1,9 @@
 /**
- * `GoYamlFaults`: what Go's reader says of YAML that is broken, by what the reader here says of it.
+ * `GoYamlFaults`: the errors of Go's reader for invalid YAML, derived from those of the reader used here.
  *
- * The two find the same faults in the same places, and word them differently. Go's tells lines from 1 where its scanner
- * finds the fault, and from 0 where its parser does, and the first line not at all. It reads the first node of a text:
- * what comes after one that has ended is not looked at.
+ * Both find the same faults in the same places, but word them differently. Go counts lines from 1 if its scanner finds
+ * the fault, from 0 if its parser does, and never mentions the first line. It reads only the first node of a text and
+ * ignores what follows.
  *
  * Source: go.yaml.in/yaml/v2 {scannerc,parserc,readerc,decode}.go; texts compared with a kube-apiserver.
  */
@@ -12,15 +12,15 @@ import * as QuotedYaml from "./QuotedYaml.ts"
 
 type Fault = Pick<Yaml.YAMLParseError, "code" | "message" | "pos">
 
-/** Whether the reader ran out of stack, which it tells as an error of the text. */
+/** Whether the reader ran out of stack, which it reports as an error of the text. */
 const isOutOfStack = ({ message }: Pick<Fault, "message">): boolean => /call stack/.test(message)
 
-/** What is said of a text of so many levels that its reader runs out of stack. */
+/** The error for a text nested so deeply that the reader runs out of stack. */
 export const tooDeep = "yaml: exceeded max depth of 10000"
 
 export const isUnclosed = ({ message }: Pick<Fault, "message">): boolean => /^Missing closing ["']/.test(message)
 
-/** What Go's scanner says of a character that is where it must not be, by what ours says. */
+/** The errors of Go's scanner for misplaced characters, by the error codes of this reader. */
 const complaints: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "found character that cannot start any token",
   BAD_SCALAR_START: "found character that cannot start any token",
@@ -33,12 +33,12 @@ const noNode = "did not find expected node content"
 const noKey = "did not find expected key"
 const noEntry = "did not find expected '-' indicator"
 
-/** A comma or an end of a flow collection where none can be. */
+/** A misplaced comma or end of a flow collection. */
 const isMisplacedFlow = (message: string, char: string): boolean =>
   /^Unexpected (?:, in flow|flow-(?:map|seq)-end token)/.test(message) ||
   (char === "," && message.includes("flow indicator"))
 
-/** What ends the innermost collection in brackets around a place; undefined outside of any. */
+/** The closing bracket of the innermost flow collection around an offset; undefined outside of any. */
 const closing = (document: Yaml.Document.Parsed, at: number): string | undefined => {
   let found: string | undefined
   Yaml.visit(document, {
@@ -50,14 +50,14 @@ const closing = (document: Yaml.Document.Parsed, at: number): string | undefined
   return found
 }
 
-/** Something beside, or after, a node that has ended. */
+/** Something beside or after a node that has ended. */
 const isAtEnd = ({ message }: Pick<Fault, "message">): boolean =>
   /^Unexpected (?:[\w-]+ at node end|[\w-]+ token(?:$| in YAML stream))/.test(message)
 
-/** Lines that end with a text without quotes, which goes on in the next. */
+/** Lines that end with a plain scalar, which continues in the next line. */
 const continues = /(?:^|\n)[^\n]*(?::|-)[ \t]+[^\s"'[\]{}|>&*!#%@`][^\n"#]*\n$/
 
-/** Whether a fault is in what follows the first node. What is left of a block collection has ended it. */
+/** Whether a fault is after the end of the first node. A smaller indentation ends a block collection. */
 const isAfter = (fault: Fault, { contents }: Yaml.Document.Parsed, text: string): boolean => {
   const [start = 0, end = 0] = contents?.range ?? []
   if (contents === null || !isAtEnd(fault)) return false
@@ -67,7 +67,7 @@ const isAfter = (fault: Fault, { contents }: Yaml.Document.Parsed, text: string)
     : fault.pos[0] >= end || !Yaml.isMap(contents)
 }
 
-/** What is said of directives: of one that nobody knows, and of another version than 1.1. */
+/** The error for an unknown directive, or a version other than 1.1. */
 const directiveFault = (text: string): string | undefined => {
   const [, name, version] = /^(?:[^\S\n]*(?:#.*)?\n)*%(\S+)(?:[ \t]+(\S+))?/.exec(text) ?? []
   if (name === undefined || name === "TAG" || (name === "YAML" && version === "1.1")) return undefined
@@ -77,7 +77,7 @@ const directiveFault = (text: string): string | undefined => {
 // oxlint-disable-next-line no-control-regex
 const control = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]/
 
-/** What is said of the first document of a text; undefined if it can be read. */
+/** The error for the first document of a text; undefined if it can be read. */
 export const of = (document: Yaml.Document.Parsed, text: string): string | undefined => {
   if (control.test(text)) return "yaml: control characters are not allowed"
   const directive = directiveFault(text)
@@ -87,7 +87,7 @@ export const of = (document: Yaml.Document.Parsed, text: string): string | undef
   return faultOf(error, text, document)
 }
 
-/** What is said of references in a document that lead nowhere. */
+/** The error for an alias or merge key without a target. */
 export const ofReference = (thrown: unknown, document: Yaml.Document.Parsed): string | undefined => {
   if (!(thrown instanceof Error)) return undefined
   const anchor = /^Unresolved alias .*: (.*)$/.exec(thrown.message)?.[1]
@@ -104,7 +104,7 @@ export const ofReference = (thrown: unknown, document: Yaml.Document.Parsed): st
     : `yaml: unknown anchor '${lost}' referenced`
 }
 
-/** What Go's scanner says of the code of a character, by what ours says of it. */
+/** The error of Go's scanner for an escaped character code, derived from this reader's message. */
 const codeComplaint = (message: string): string | undefined => {
   const code = /\\[xuU](.*)$/.exec(message)?.[1]
   if (code === undefined) return undefined
@@ -113,13 +113,15 @@ const codeComplaint = (message: string): string | undefined => {
     : "did not find expected hexdecimal number"
 }
 
-/** Line breaks before a place: the number of its line, from 0. */
+/** The line of an offset, from 0. */
 export const linesBefore = (text: string, at: number): number => text.slice(0, at).split("\n").length - 1
 
-/** Go does not tell the first line. */
+/** Go does not mention the first line. */
 const atLine = (said: string, line: number): string => line === 0 ? `yaml: ${said}` : `yaml: line ${line}: ${said}`
 
-/** Source: go.yaml.in/yaml/v2 decode.go (`fail`): lines count from 1 in what the scanner says, from 0 in the parser's. */
+/**
+ * Lines count from 1 in the scanner's errors, from 0 in the parser's. Source: go.yaml.in/yaml/v2 decode.go (`fail`).
+ */
 const faultOf = ({ code, message, pos: [at] }: Fault, text: string, document: Yaml.Document.Parsed): string => {
   if (isOutOfStack({ message })) return tooDeep
   const inSequence = Yaml.isSeq(document.contents)
@@ -130,7 +132,7 @@ const faultOf = ({ code, message, pos: [at] }: Fault, text: string, document: Ya
   if (/^Flow (?:sequence|map) (?:in block collection|must end)/.test(message)) {
     const close = message.startsWith("Flow sequence") ? "]" : "}"
     const isEnd = text.slice(at).trim() === ""
-    // The end of a text is on a line of its own.
+    // The end of the text counts as a line of its own.
     const end = linesBefore(text, isEnd ? text.length : at) + (isEnd && !text.endsWith("\n") ? 1 : 0)
     return atLine(isEnd && /[[{,:]\s*$/.test(text) ? noNode : `did not find expected ',' or '${close}'`, end)
   }
@@ -146,7 +148,7 @@ const faultOf = ({ code, message, pos: [at] }: Fault, text: string, document: Ya
     return atLine(inSequence ? noEntry : noKey, linesBefore(text, at))
   }
   if (message.startsWith("Implicit map keys need to be followed")) {
-    // The key is given up where the next thing begins, which may be the end of the text.
+    // Go reports the line where the next token starts, which may be the end of the text.
     const rest = text.slice(at).replace(/^[^\n]*/, "")
     const next = rest.search(/(?<=^|\n)[ \t]*[^\s#]/)
     const line = linesBefore(text, next === -1 ? text.length : text.length - rest.length + next)
@@ -169,7 +171,7 @@ const faultOf = ({ code, message, pos: [at] }: Fault, text: string, document: Ya
     const close = closing(document, at)
     if (close !== undefined) return atLine(`did not find expected ',' or '${close}'`, linesBefore(text, place))
     if (/^-\s/.test(text.slice(at))) return atLine(noKey, linesBefore(text, at))
-    // What begins a line of a map is a key of it, unless it is the value of the line before.
+    // A text at the start of a map's line is a key, unless it is the value of the line before.
     const before = text.slice(0, at)
     const isKey = /\n[ \t]*$/.test(before) && /[^\s:?-]\s*$/.test(before)
     if (isKey) return atLine("could not find expected ':'", scanned(place))
@@ -180,7 +182,7 @@ const faultOf = ({ code, message, pos: [at] }: Fault, text: string, document: Ya
   }
   const known = codeComplaint(message) ?? complaints[code]
   if (known === undefined) return `yaml: line ${linesBefore(text, at) + 1}: ${message}`
-  // A key may have begun on an earlier line than its colon.
+  // A key may start on an earlier line than its colon.
   const colon = code === "BLOCK_AS_IMPLICIT_KEY" || code === "MULTILINE_IMPLICIT_KEY"
     ? text.slice(at).search(/:(?:\s|$)/)
     : 0

@@ -1,6 +1,6 @@
 /**
- * `GoYamlKeys`: keys of YAML that no JSON can have. Lists and maps are no keys to Go's reader, null is none to what makes
- * JSON of it; a template that nobody has filled in (`{{ .Values.x }}`) is a map as a key.
+ * `GoYamlKeys`: errors for YAML keys that JSON cannot have. Go's reader refuses lists and maps as keys, and the
+ * conversion to JSON refuses null. A template that was not rendered (`{{ .Values.x }}`) is a map as a key.
  *
  * Source: go.yaml.in/yaml/v2 decode.go (`mapping`), sigs.k8s.io/yaml `convertToJSONableObject`.
  */
@@ -10,7 +10,7 @@ import * as FieldError from "../schema/FieldError.ts"
 const entries = (value: unknown): ReadonlyArray<readonly [unknown, unknown]> =>
   Yaml.isMap(value) ? value.items.map(({ key, value }) => [key, value]) : []
 
-/** A node as Go prints it with its types. */
+/** A node as Go prints it, with types. `nothing` stands for null. */
 const printed = (node: unknown, nothing: string): string => {
   if (Yaml.isSeq(node)) return `[]interface {}{${node.items.map((item) => printed(item, inner)).join(", ")}}`
   if (Yaml.isMap(node)) {
@@ -25,10 +25,10 @@ const printed = (node: unknown, nothing: string): string => {
     : String(value)
 }
 
-/** Null in something else. */
+/** Null inside a list or map. */
 const inner = "interface {}(nil)"
 
-/** What is said of the first such key. */
+/** The error for the first such key. */
 export const faultOf = (document: Yaml.Document.Parsed): string | undefined => {
   let complex: string | undefined
   let lost: string | undefined

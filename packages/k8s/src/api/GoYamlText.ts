@@ -1,9 +1,9 @@
 /**
- * `GoYamlText`: a JSON value as YAML, as Go's writer has it.
+ * `GoYamlText`: writes a JSON value as YAML, as Go's writer does.
  *
- * A text is plain where it would be read as that text, quoted twice where it would be something else, once where it has
- * signs of YAML, and a block where it has several lines; long ones are broken at 80 characters. Keys are in natural order
- * (`a2` before `a10`), and lists are no deeper than their key.
+ * A text is plain if it reads back as the same text, in double quotes if it would read back as something else, in
+ * single quotes if it contains indicators of YAML, and a block scalar if it has several lines. Long lines are folded at
+ * 80 characters. Keys are in natural order (`a2` before `a10`), and lists have the indentation of their key.
  *
  * Source: go.yaml.in/yaml/v2 encode.go, emitterc.go, sorter.go.
  */
@@ -12,13 +12,13 @@ import * as GoYaml from "./GoYaml.ts"
 
 const width = 80
 
-/** A key that is longer, in bytes, is told as a question, as is one of several lines. */
+/** A longer key, in bytes, is written with `? `, and so is a key of several lines. */
 const longestKey = 128
 
 const letter = /^\p{L}$/u
 const digit = /^\p{Nd}$/u
 
-/** Numbers within texts count as such. */
+/** Natural order: digits within texts compare as numbers. */
 const compareKeys = (left: string, right: string): number => {
   const [a, b] = [Array.from(left), Array.from(right)]
   for (let at = 0; at < a.length && at < b.length; at++) {
@@ -47,11 +47,11 @@ const sixties = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/
 const words =
   /^(?:~|null|Null|NULL|y|Y|yes|Yes|YES|true|True|TRUE|on|On|ON|n|N|no|No|NO|false|False|FALSE|off|Off|OFF|\.nan|\.NaN|\.NAN|[-+]?\.(?:inf|Inf|INF))?$/
 
-/** Whether a text without quotes would be read as something else. */
+/** Whether a plain text would be read as another type. */
 const isOther = (text: string): boolean =>
   words.test(text) || time.test(text) || sixties.test(text) || typeof GoYaml.numberOrText(text) === "number"
 
-// Control characters, surrogates and what lies beyond the first plane are written by their codes.
+// Control characters, surrogates and characters outside the basic plane are written as escapes.
 const special = /[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u
 
 const startsWithSign = /^(?:[#,[\]{}&*!|>'"%@`]|[?:-](?:[ \t]|$)|---|\.\.\.)/
@@ -86,7 +86,9 @@ const escaped = (char: string): string => {
   return `\\${sign}${code.toString(16).toUpperCase().padStart(size as number, "0")}`
 }
 
-/** A text of one line, broken where it is too long: at single spaces, or with a backslash before more of them. */
+/**
+ * Writes a single-line text, folded where it is too long: at single spaces or, with a backslash, before runs of spaces.
+ */
 const broken = (
   text: string,
   place: Place,
@@ -120,9 +122,9 @@ const broken = (
 }
 
 interface Place {
-  /** Where the text begins. */
+  /** The column at which the text starts. */
   readonly column: number
-  /** Where further lines begin; undefined where there may be none. */
+  /** The indentation of continuation lines; undefined if the text must not be folded. */
   readonly indent: number | undefined
 }
 
@@ -131,7 +133,7 @@ const twice = (text: string, place: Place): string => broken(text, place, "\"", 
 const once = (text: string, place: Place): string =>
   broken(text, place, "'", (char) => char === "'" ? "''" : char, false)
 
-/** The lines of a text below its key. */
+/** A block scalar. */
 const block = (text: string, indent: number): string => {
   const hint = /^[ \n]/.test(text) ? "2" : ""
   const chomp = !text.endsWith("\n") ? "-" : text === "\n" || text.endsWith("\n\n") ? "+" : ""
@@ -148,7 +150,7 @@ const textOf = (text: string, place: Place): string => {
   return special.test(text) ? twice(text, place) : once(text, place)
 }
 
-/** As Go writes the shortest digits of a float, with an exponent from a million on. */
+/** The shortest digits of a float, with an exponent from a million up, as Go writes them. */
 const numberOf = (value: number): string => {
   if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return String(BigInt(value))
   const [mantissa = "", exponent = "0"] = value.toExponential().split("e")
@@ -160,7 +162,7 @@ const numberOf = (value: number): string => {
 const isEmpty = (value: unknown): boolean =>
   Array.isArray(value) ? value.length === 0 : JsonValue.isObject(value) && Object.keys(value).length === 0
 
-/** A value that stands at a column; what it holds is at a depth, its own further lines are deeper. */
+/** A value that starts at a column. `depth` is the indentation of its entries; continuation lines have more. */
 const valueOf = (value: unknown, column: number, depth: number): string => {
   if (isEmpty(value)) return Array.isArray(value) ? "[]" : "{}"
   if (Array.isArray(value)) return listOf(value, depth)
@@ -189,5 +191,5 @@ const mapOf = (map: JsonValue.JsonObject, depth: number): string => {
   }).join(`\n${pad}`)
 }
 
-/** The document. */
+/** Writes the document. */
 export const encode = (value: unknown): string => `${valueOf(value, 0, 0)}\n`

@@ -1,5 +1,5 @@
 /**
- * `HttpRequest`: what comes by HTTP, as a request and the bytes of its body.
+ * `HttpRequest`: reads the request line, headers and body bytes of an HTTP request.
  *
  * Bodies of more than 3 MiB are refused.
  */
@@ -15,14 +15,14 @@ export const maxBodyBytes = 3 * 1024 * 1024
 
 const methods: ReadonlySet<string> = new Set<Method>(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"])
 
-/** Parameters as Go reads them: what has a wrong escape or a semicolon is as if it were not there. */
+/** The query parameters as Go reads them: one with an invalid escape or a semicolon is dropped. */
 const parameters = (query: string): Request["query"] => [
   ...new URLSearchParams(query.split("&").filter((pair) => !/;|%(?![\da-f]{2})/i.test(pair)).join("&"))
 ]
 
 const isPlain = (text: string): boolean => /^[\x20-\x7e\t]*$/.test(text)
 
-/** Headers are bytes, which Node reads as Latin-1: names of people in them are UTF-8. */
+/** Node reads header bytes as Latin-1, but they are UTF-8, for instance in names of people. */
 const headersOf = (headers: Request["headers"]): Request["headers"] =>
   Object.values(headers).every((text) => text === undefined || isPlain(text))
     ? headers
@@ -30,7 +30,7 @@ const headersOf = (headers: Request["headers"]): Request["headers"] =>
       Object.entries(headers).map(([name, text]) => [name, text && Buffer.from(text, "latin1").toString("utf8")])
     )
 
-/** The request line and headers; what is no method of an API is as good as OPTIONS. */
+/** The request line and headers. A method that no API has is treated as OPTIONS. */
 export const requestOf = (http: HttpServerRequest.HttpServerRequest): Request => {
   const mark = http.url.indexOf("?")
   const [path, query] = mark < 0 ? [http.url, ""] : [http.url.slice(0, mark), http.url.slice(mark + 1)]

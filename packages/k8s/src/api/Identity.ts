@@ -1,6 +1,6 @@
 /**
- * `Identity`: what an API server gives a new object: a uid, a name where the client wants one made, a time; and the key by
- * which it is stored.
+ * `Identity`: what an API server assigns to a new object: its uid, a generated name if requested, its creation time,
+ * and its storage key.
  *
  * Source: k8s.io/apiserver/pkg/storage/names/generate.go and pkg/registry/generic/registry/store.go.
  */
@@ -8,20 +8,20 @@ import * as FieldError from "../schema/FieldError.ts"
 import * as Names from "./Names.ts"
 import * as StatusError from "./StatusError.ts"
 
-/** A time as metadata carries it: RFC 3339, whole seconds, UTC. */
+/** A timestamp for metadata: RFC 3339, whole seconds, UTC. */
 export const timestamp = (millis: number): string => {
   const second = Math.floor(millis / 1000)
   if (second !== latest.second) latest = { second, text: `${new Date(millis).toISOString().slice(0, 19)}Z` }
   return latest.text
 }
 
-/** Most requests come in the second of the one before. */
+/** Cached, since most requests come within the same second as the one before. */
 let latest = { second: Number.NaN, text: "" }
 
 /** The key of an object in its collection. */
 export const storageKey = (namespace: string, name: string): string => namespace === "" ? name : `${namespace}/${name}`
 
-/** 400 of a name that is no part of a key (`NamespaceKeyFunc`): the store is not even asked for it. */
+/** 400: the name cannot be part of a key (`NamespaceKeyFunc`), so the store is not asked. */
 export const nameFault = (name: string): StatusError.StatusError | undefined => {
   const faults = Names.pathSegment(name)
   return faults.length === 0
@@ -29,7 +29,7 @@ export const nameFault = (name: string): StatusError.StatusError | undefined => 
     : StatusError.badRequest(`Name parameter invalid: ${FieldError.quote(name)}: ${faults.join(";")}`)
 }
 
-/** What is said of an object that is not stored. */
+/** The error for an object that is not stored. */
 export const missing = (
   target: Parameters<typeof StatusError.notFound>[0],
   name: string
@@ -43,7 +43,7 @@ export const uuid = (random: () => number): string => {
 
 const suffixCharacters = "bcdfghjklmnpqrstvwxz2456789"
 
-/** `generateName` completed: at most 58 characters of it and 5 of an alphabet that spells nothing rude. */
+/** A generated name: at most 58 characters of the base, and 5 of an alphabet that spells no rude words. */
 export const generatedName = (base: string, random: () => number): string => {
   let suffix = ""
   for (let at = 0; at < 5; at++) suffix += suffixCharacters[Math.floor(random() * suffixCharacters.length)]!

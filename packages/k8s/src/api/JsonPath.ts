@@ -1,10 +1,10 @@
 /**
- * `JsonPath`: the paths of printer columns, as the API server reads them.
+ * `JsonPath`: the paths of printer columns, as the API server evaluates them.
  *
- * `.a.b`, `['a.b']` (a path again, whose dots are escaped with `\`), `[0]`, `[-1]`, `[0:2]`, `[*]`, `.*`, `..name`,
- * unions in brackets and filters such as `[?(@.type=="Ready")]`. A field that is not there leads to nothing; an index out
- * of bounds, an index into what is no list, a comparison of values of different types make the whole path lead to
- * nothing. What nobody would write is read as the server does: `.a.['b']` asks for a field without a name.
+ * `.a.b`, `['a.b']` (parsed as a path, so dots are escaped with `\`), `[0]`, `[-1]`, `[0:2]`, `[*]`, `.*`, `..name`,
+ * unions in brackets, and filters such as `[?(@.type=="Ready")]`. A missing field yields no value. An index out of
+ * bounds, an index into something other than a list, or a comparison of values of different types makes the whole path
+ * yield nothing. Odd paths are parsed as the server does: `.a.['b']` reads a field without a name.
  *
  * Source: k8s.io/client-go/util/jsonpath, parser.go and jsonpath.go.
  */
@@ -18,12 +18,12 @@ type Node =
   | { readonly _tag: "Slice"; readonly from: number; readonly to: number | undefined; readonly step: number }
   | { readonly _tag: "Union"; readonly paths: ReadonlyArray<Path> }
   | { readonly _tag: "Filter"; readonly left: Path; readonly right: Path; readonly operator: string }
-  /** A word that means nothing. */
+  /** A word without a meaning. */
   | { readonly _tag: "Unknown" }
 
 export type Path = ReadonlyArray<Node>
 
-/** What was read at a position, and where it ends. */
+/** The nodes parsed from a position, and where they end. */
 interface Read {
   readonly nodes: ReadonlyArray<Node>
   readonly end: number
@@ -43,7 +43,7 @@ const sliceOf = (text: string): Node | undefined => {
   return {
     _tag: "Slice",
     from: first,
-    // Of `[-1]` the end is the list's.
+    // `[-1]` extends to the end of the list.
     to: to === undefined ? (first === -1 ? undefined : first + 1) : to === "" ? undefined : Number(to),
     step: step === "" ? 1 : Number(step)
   }
@@ -123,7 +123,7 @@ const partAt = (text: string, start: number, before: Node | undefined): Read | u
   }
 }
 
-/** What a path says; undefined where it cannot be read. */
+/** Parses a path; undefined if it is invalid. */
 export const parse = (text: string): Path | undefined => {
   const nodes: Array<Node> = []
   for (let at = 0; at < text.length && text[at] !== "}";) {
@@ -135,13 +135,13 @@ export const parse = (text: string): Path | undefined => {
   return nodes
 }
 
-/** Values that were found; undefined where the path does not fit the value. */
+/** The values found; undefined if the path does not fit the value. */
 type Found = ReadonlyArray<unknown> | undefined
 
 const children = (value: unknown): ReadonlyArray<unknown> =>
   JsonValue.isArray(value) ? value : JsonValue.isObject(value) ? Object.values(value) : []
 
-/** All that has something in it, from the outside in. */
+/** All values that contain others, outermost first. */
 const descend = (values: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
   values.flatMap((value) => {
     const inner = children(value)
@@ -199,7 +199,7 @@ const filtered = (value: unknown, { left, operator, right }: Node & { readonly _
   return passed
 }
 
-/** What each value leads to, in one list. */
+/** What `f` finds for each value, in one list. */
 const each = (values: ReadonlyArray<unknown>, f: (value: unknown) => Found): Found => {
   const found: Array<unknown> = []
   for (const value of values) {
@@ -236,5 +236,5 @@ const step = (values: ReadonlyArray<unknown>, node: Node): Found => {
 const walk = (values: ReadonlyArray<unknown>, path: Path): Found =>
   path.reduce<Found>((found, node) => found && step(found, node), values)
 
-/** Every value a path leads to. */
+/** All values that a path yields. */
 export const find = (value: unknown, path: Path): ReadonlyArray<unknown> => walk([value], path) ?? []

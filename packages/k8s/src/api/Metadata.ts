@@ -1,6 +1,6 @@
 /**
- * `Metadata`: what an API server makes of the metadata of an object that is written: what only the server may say, owner
- * references that are repeated, which version a write means, and what counts for the generation.
+ * `Metadata`: what an API server does with the metadata of a write: fields that only the server sets, duplicate owner
+ * references, the resourceVersion that a write expects, and the fields that count for the generation.
  *
  * Source: k8s.io/apiserver/pkg/registry/rest/{create,update,meta}.go.
  */
@@ -14,7 +14,7 @@ import * as StatusError from "./StatusError.ts"
 
 type Refused = StatusError.StatusError
 
-/** A write while it is being judged. */
+/** A write in progress. */
 export interface Writing {
   readonly resource: StatusError.Target & {
     readonly strategy: { readonly generation: boolean | "first" | "later"; readonly unconditionalUpdate: boolean }
@@ -23,11 +23,11 @@ export interface Writing {
   /** Milliseconds since 1970. */
   readonly now: number
   readonly random: () => number
-  /** Texts of Warning headers; rules add to it. */
+  /** Texts of Warning headers; rules append to it. */
   readonly warnings: Array<string>
 }
 
-/** What the server sets in new metadata, whatever the client wrote. */
+/** The fields that the server sets in new metadata, whatever the client sent. */
 export const systemMetadata = (
   writing: Pick<Writing, "now" | "random" | "resource">,
   object: KubeObject,
@@ -50,7 +50,7 @@ export const systemMetadata = (
   } as KubeObject["metadata"]
 }
 
-/** Repeated owner references are merged, with a warning. */
+/** Merges duplicate owner references, with a warning. */
 export const mergeOwners = (writing: Pick<Writing, "warnings">, object: KubeObject, when = ""): KubeObject => {
   const given = object.metadata.ownerReferences ?? []
   const { references, repeated } = MetadataRules.dedupeOwnerReferences(given)
@@ -65,11 +65,11 @@ export const mergeOwners = (writing: Pick<Writing, "warnings">, object: KubeObje
   return { ...object, metadata: { ...object.metadata, ownerReferences: references } }
 }
 
-/** A resourceVersion other than "0" or nonsense means that the object was read before. */
+/** Whether a resourceVersion expects a specific version: any number but "0". */
 export const setVersion = (version: string | undefined): boolean =>
   version !== undefined && /^\d+$/.test(version) && BigInt(version) !== 0n
 
-/** The resourceVersion a write names; `undefined` for none. */
+/** The resourceVersion that a write expects; `undefined` for none. */
 const namedVersion = (object: KubeObject): Result.Result<bigint | undefined, Refused> => {
   const text = object.metadata.resourceVersion ?? ""
   if (text === "") return Result.succeed(undefined)
@@ -80,7 +80,7 @@ const namedVersion = (object: KubeObject): Result.Result<bigint | undefined, Ref
   return Result.succeed(version === 0n ? undefined : version)
 }
 
-/** Why a write may not replace the version that is stored. */
+/** Why a write may not replace the stored version. */
 export const versionFault = (
   { resource, route }: Pick<Writing, "resource" | "route">,
   next: KubeObject,
@@ -90,7 +90,7 @@ export const versionFault = (
   if (Result.isFailure(named)) return named.failure
   const version = named.success
   if (version === undefined) {
-    // Named by the resource, not the kind, unlike every other refusal of this form.
+    // Names the resource, not the kind, unlike every other refusal of this form.
     return resource.strategy.unconditionalUpdate
       ? undefined
       : StatusError.invalid(resource.plural, resource.group, route.name, [
@@ -102,26 +102,26 @@ export const versionFault = (
     : StatusError.conflict(resource, route.name, StatusError.objectModified)
 }
 
-/** The status of an object of whatever kind. */
+/** The status of an object of any kind. */
 export const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
 
-/** The object with another status, or none. */
+/** The object with another status, or without one. */
 export const withStatus = (object: KubeObject, status: unknown): KubeObject => {
   const { status: _, ...rest } = object as KubeObject & { readonly status?: unknown }
   return status === undefined ? rest : { ...rest, status } as KubeObject
 }
 
-/** The entries that are there. */
+/** The object without undefined entries. */
 export const withoutUndefined = (object: object): object =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
 
-/** What counts for the generation: all but metadata, and but the status where that has its own subresource. */
+/** The fields that count for the generation: all but metadata and, if it has its own subresource, the status. */
 export const desired = (object: KubeObject, statusSubresource: boolean): JsonValue.JsonObject => {
   const { metadata: _, status, ...rest } = object as KubeObject & { readonly status?: unknown }
   return statusSubresource || status === undefined ? rest : { ...rest, status }
 }
 
-/** Where the store keeps what is not kept by its name (k8s.io/kubernetes/pkg/kubeapiserver, special prefixes). */
+/** Storage paths that differ from the resource's name (k8s.io/kubernetes/pkg/kubeapiserver, special prefixes). */
 const places: Readonly<Record<string, string>> = {
   endpoints: "services/endpoints",
   "ingresses.networking.k8s.io": "ingress",
@@ -130,14 +130,14 @@ const places: Readonly<Record<string, string>> = {
   services: "services/specs"
 }
 
-/** A precondition that the store, not the registry, finds failed. */
+/** A failed precondition that the store finds, not the registry. */
 export const storageConflict = (
   { resource }: { readonly resource: StatusError.Target & { readonly custom?: object | undefined } },
   { name, namespace }: { readonly name: string; readonly namespace: string },
   dryRun: boolean,
   why: string
 ): StatusError.StatusError => {
-  // A dry run does not get as far as the store with its prefix.
+  // A dry run does not reach the store that adds this prefix.
   const root = dryRun ? "" : "/registry"
   const group = resource.custom === undefined ? "" : `${resource.group}/`
   const place = places[StatusError.targetName(resource)] ?? `${group}${resource.plural}`

@@ -1,9 +1,9 @@
 /**
- * `MetadataRules`: what an API server accepts as `metadata`, on create and on update.
+ * `MetadataRules`: which `metadata` an API server accepts on create and on update.
  *
- * These are the rules every kind shares, with the messages of release 1.35. What the server does *before* it
- * validates is the caller's: on an update it puts the stored creationTimestamp, generation and, once set,
- * deletionTimestamp in place, takes the stored uid where none is given, and answers a missing resourceVersion itself.
+ * These are the rules that all kinds share, with the messages of release 1.35. What the server does *before* it
+ * validates is left to the caller: an update takes the stored creationTimestamp, generation and, once set,
+ * deletionTimestamp, takes the stored uid if none is given, and reports a missing resourceVersion itself.
  *
  * Source: k8s.io/apimachinery/pkg/api/validation/objectmeta.go, and for built-in kinds validateKubeFinalizerName in
  * pkg/apis/core/validation.
@@ -13,10 +13,10 @@ import * as FieldError from "../schema/FieldError.ts"
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as Names from "./Names.ts"
 
-/** Which names a kind accepts. `any`: whatever a URL path can hold, checked elsewhere. */
+/** Which names a kind accepts. `any`: whatever a URL path can contain, checked elsewhere. */
 export type NameRule = "subdomain" | "label" | "dns1035" | "pathSegment" | "any"
 
-/** How the metadata of a new object is judged. */
+/** How the metadata of a new object is validated. */
 export interface Options {
   readonly namespaced: boolean
   readonly nameRule: NameRule
@@ -44,9 +44,9 @@ const rules: Readonly<Record<string, NameRule>> = {
 export const nameRuleFor = (group: string, kind: string): NameRule =>
   (Object.hasOwn(rules, `${group}/${kind}`) ? rules[`${group}/${kind}`] : undefined) ?? "subdomain"
 
-/** What is wrong with a name under a rule. A `prefix` is a `generateName`: more characters will follow. */
+/** The faults of a name under a rule. A `prefix` is a `generateName`, to which characters will be appended. */
 export const nameFaults = (rule: NameRule, name: string, prefix: boolean): ReadonlyArray<string> => {
-  // A trailing dash of a generateName is fine: it does not end the name.
+  // A trailing dash is fine in a generateName, since it is not the end of the name.
   const masked = prefix && name.length > 1 && name.endsWith("-") ? `${name.slice(0, -2)}a` : name
   switch (rule) {
     case "subdomain":
@@ -64,7 +64,7 @@ export const nameFaults = (rule: NameRule, name: string, prefix: boolean): Reado
 
 const total = 256 * 1024
 
-/** Faults in the metadata of an object to be created. `path` is that of the metadata, unless it is the object's own. */
+/** Faults in the metadata of a new object. `path` is the metadata's path, unless it is that of the object itself. */
 export const validateObjectMeta = (
   meta: PartialObjectMeta,
   options: Options,
@@ -109,7 +109,7 @@ export const validateObjectMeta = (
   ]
 }
 
-/** Faults in the metadata of an update. Finalizers that were there before are not judged again. */
+/** Faults in the metadata of an update. Existing finalizers are not validated again. */
 export const validateObjectMetaUpdate = (
   next: PartialObjectMeta,
   previous: PartialObjectMeta,
@@ -150,7 +150,7 @@ export const validateObjectMetaUpdate = (
   ]
 }
 
-/** With what Go prints for an absent one. */
+/** The fields, with what Go prints if one is absent. */
 const immutable = [
   ["name", ""],
   ["namespace", ""],
@@ -160,7 +160,7 @@ const immutable = [
   ["deletionGracePeriodSeconds", null]
 ] as const
 
-/** Faults in labels; also of `spec.template.metadata.labels` and of a selector's `matchLabels`. */
+/** Faults in labels; also for `spec.template.metadata.labels` and a selector's `matchLabels`. */
 export const validateLabels = (
   labels: Readonly<Record<string, string>> | undefined,
   path: string
@@ -185,7 +185,7 @@ export const validateAnnotations = (
   return errors
 }
 
-/** Faults in the metadata of a template of one object: it can say little. */
+/** Faults in the metadata of a template for a single object, which allows few fields. */
 export const validateTemplateMeta = (
   metadata: JsonValue.JsonObject,
   path: string
@@ -197,7 +197,7 @@ export const validateTemplateMeta = (
   )
 ]
 
-/** Go's order of the fields, which the printed value follows. */
+/** Go's field order, in which values are printed. */
 const ownerJson = (reference: OwnerReference): string => {
   const text = ["apiVersion", "kind", "name", "uid"] as const
   const flags = ["controller", "blockOwnerDeletion"] as const
@@ -209,7 +209,7 @@ const ownerJson = (reference: OwnerReference): string => {
   }}`
 }
 
-/** Faults in owner references. The path has no index. */
+/** Faults in owner references. Their path has no index. */
 export const validateOwnerReferences = (
   references: ReadonlyArray<OwnerReference> | undefined,
   path: string
@@ -248,7 +248,7 @@ export const validateOwnerReferences = (
   return errors
 }
 
-/** Faults in finalizers: qualified names, and not both of the deletion policies. */
+/** Faults in finalizers: qualified names, and not both deletion policies. */
 export const validateFinalizers = (
   finalizers: ReadonlyArray<string> | undefined,
   path: string
@@ -277,7 +277,7 @@ const validateStandardFinalizers = (
     )]
   )
 
-/** Faults in one name of what a Namespace waits for before it goes. */
+/** Faults in an item of a Namespace's `spec.finalizers`. */
 export const validateFinalizerName = (name: string, path: string): ReadonlyArray<FieldError.FieldError> => [
   ...Names.labelKey(name).map((fault) => FieldError.invalid(path, name, fault)),
   ...(name.includes("/") || standardFinalizers.has(name)
@@ -301,15 +301,15 @@ export const finalizerWarnings = (
     return faults.map((fault) => `metadata.finalizers: ${FieldError.quote(finalizer)}: ${fault}`)
   })
 
-/** The name of a manager as most are: without a fault, as one look tells. */
+/** Fast path: a name of a field manager that is certainly valid, as most are. */
 const plainManager = /^[ -~]{0,128}$/
 
-/** True for what most entries are: without a fault, as one look tells. */
+/** Fast path: whether an entry is certainly valid, as most are. */
 const isPlain = ({ fieldsType, manager = "", operation, subresource = "" }: ManagedFieldsEntry): boolean =>
   (operation === "Update" || operation === "Apply") && fieldsType === "FieldsV1" && subresource.length < 64 &&
   plainManager.test(manager)
 
-/** Faults in managedFields that a client wrote. */
+/** Faults in managedFields that a client sent. */
 export const validateManagedFields = (
   entries: ReadonlyArray<ManagedFieldsEntry> | undefined,
   path: string
@@ -346,11 +346,11 @@ export const validateFieldManager = (manager: string, path: string): ReadonlyArr
   return errors
 }
 
-/** The same for equal references. */
+/** The same text for equal references. */
 const ownerKey = ({ apiVersion, blockOwnerDeletion, controller, kind, name, uid }: OwnerReference): string =>
   JSON.stringify([apiVersion, kind, name, uid, controller, blockOwnerDeletion])
 
-/** The list without repeats, and whether there were any (the server then sends a Warning header). */
+/** The list without duplicates, and whether there were any (the server then sends a Warning header). */
 export const dedupeOwnerReferences = (
   references: ReadonlyArray<OwnerReference>
 ): { readonly references: ReadonlyArray<OwnerReference>; readonly repeated: boolean } => {

@@ -1,12 +1,12 @@
 /**
- * `Names`: what may stand in names, label keys and label values, with the server's words where it may not.
+ * `Names`: the syntax of names, label keys and label values, with the server's messages.
  *
- * Every check gives a list of messages, empty for a good value; lengths count UTF-8 bytes.
+ * Every check returns a list of messages, empty for a valid value; lengths count UTF-8 bytes.
  *
  * Source: k8s.io/apimachinery/pkg/util/validation, pkg/api/validate/content and pkg/api/validation/path, release 1.35.
  */
 
-/** Bytes of the text in UTF-8: what Go's `len` counts. */
+/** The length of a text in UTF-8 bytes, as Go's `len` counts. */
 export const byteLength = (text: string): number => {
   let bytes = text.length
   for (let at = 0; at < text.length; at++) {
@@ -21,11 +21,11 @@ export const byteLength = (text: string): number => {
 const regexText = (message: string, regex: string, ...examples: ReadonlyArray<string>): string =>
   `${message} (e.g. ${examples.map((example) => `'${example}', `).join(" or ")}regex used for validation is '${regex}')`
 
-/** Names and what else is a DNS label or subdomain: in bytes, called characters. */
+/** For names, DNS labels and subdomains: the message says "characters" for bytes. */
 export const longName = (value: string, max: number): ReadonlyArray<string> =>
   byteLength(value) > max ? [`must be no more than ${max} characters`] : []
 
-/** Keys and values of labels, whose rules are younger code. */
+/** For keys and values of labels, whose rules are more recent: the message says "bytes". */
 const longLabel = (value: string, max: number): ReadonlyArray<string> =>
   byteLength(value) > max ? [`must be no more than ${max} bytes`] : []
 
@@ -75,7 +75,7 @@ export const dnsSubdomain = (value: string): ReadonlyArray<string> => [
   ...subdomainSyntax(value)
 ]
 
-/** An RFC 1035 label, the rule of Service names: begins with a letter. */
+/** An RFC 1035 label, the rule of Service names: starts with a letter. */
 export const dns1035Label = (value: string): ReadonlyArray<string> => {
   const faults = [...longName(value, 63)]
   if (!dns1035Pattern.test(value)) {
@@ -90,11 +90,11 @@ export const dns1035Label = (value: string): ReadonlyArray<string> => {
   return faults
 }
 
-/** Anything that is one segment of a URL path, the rule of RBAC names. */
+/** Any single segment of a URL path, the rule of RBAC names. */
 export const pathSegment = (value: string): ReadonlyArray<string> =>
   value === "." || value === ".." ? [`may not be '${value}'`] : pathSegmentPrefix(value)
 
-/** As `pathSegment`, for a text that more will be appended to. */
+/** As `pathSegment`, for a text to which more will be appended. */
 export const pathSegmentPrefix = (value: string): ReadonlyArray<string> =>
   ["/", "%"].filter((char) => value.includes(char)).map((char) => `may not contain '${char}'`)
 

@@ -1,6 +1,6 @@
-/** `Nearest`: what somebody may have meant who wrote a name that does not exist. */
+/** `Nearest`: suggests the name that somebody may have meant who wrote one that does not exist. */
 
-/** The letters to change, add or take away to make one word of another. */
+/** The edit distance: letters to change, insert or delete. */
 const distance = (a: string, b: string): number => {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (const [i, letter] of [...a].entries()) {
@@ -13,6 +13,6 @@ const distance = (a: string, b: string): number => {
   return row[b.length]!
 }
 
-/** The name that is most like a word; the first of several. */
+/** The name closest to a word; the first of several. */
 export const nearest = (word: string, names: ReadonlyArray<string>): string | undefined =>
   names.toSorted((a, b) => distance(word, a) - distance(word, b))[0]

@@ -1,11 +1,11 @@
 /**
- * Content negotiation of an API server: which encodings a client accepts, and bodies to and from bytes.
+ * `Negotiation`: content negotiation of an API server: which encodings a client accepts, and encoding and decoding of
+ * bodies.
  *
- * JSON and YAML are spoken, both ways (protobuf is read, see `Protobuf`, but not written): a client that accepts nothing
- * else is refused with 406, a body in anything else with 415; clients that offer JSON beside it (all of client-go's) get
- * JSON. What a decoder
- * has to say about a malformed body is said in Go's words, because the server's messages carry them and people search
- * for them.
+ * JSON and YAML are supported both ways; protobuf is read (see `Protobuf`) but not written. A client that accepts
+ * nothing else gets 406, a body in anything else 415. Clients that accept JSON beside protobuf, as all of client-go's
+ * do, get JSON. Errors about malformed bodies are worded as Go's, because the server's messages contain them and people
+ * search for them.
  *
  * Source: kubernetes/apiserver pkg/endpoints/handlers/negotiation, pkg/endpoints/handlers/rest.go
  * (`transformDecodeError`, `summarizeData`); texts compared with a kube-apiserver 1.20.2.
@@ -17,7 +17,7 @@ import * as GoYaml from "./GoYaml.ts"
 import * as GoYamlText from "./GoYamlText.ts"
 import * as Remembered from "./Remembered.ts"
 
-/** What the server writes. */
+/** The encodings that the server writes. */
 export type Encoding = "json" | "yaml"
 
 /** One alternative of an `Accept` header, or a `Content-Type`. */
@@ -27,14 +27,14 @@ export interface MediaType {
   readonly parameters: Readonly<Record<string, string>>
 }
 
-/** One alternative of a header value. */
+/** Parses one alternative of a header value. */
 export const parseMediaType = (text: string): MediaType => {
   const { parameters, type } = alternative(text)
   const lower = Object.entries(parameters).map(([name, value]) => [name.toLowerCase(), value] as const)
   return { type: type.toLowerCase(), parameters: Object.fromEntries(lower) }
 }
 
-/** An alternative of an `Accept` header, in which case matters. */
+/** Parses an alternative of an `Accept` header, in which case is significant. */
 const alternative = (text: string): MediaType => {
   const [type = "", ...rest] = text.split(";")
   const parameters: Record<string, string> = {}
@@ -53,10 +53,10 @@ const alternatives = Remembered.ofText((header): ReadonlyArray<MediaType> => {
   return header.split(",").map(alternative).sort((a, b) => weight(b) - weight(a))
 }, 100)
 
-/** The alternatives of an `Accept` header, the preferred first; alternatives of equal weight keep their order. */
+/** The alternatives of an `Accept` header by preference; those of equal weight keep their order. */
 export const parseAccept = (header: string | undefined): ReadonlyArray<MediaType> => alternatives(header ?? "")
 
-/** The encoding of an alternative of an `Accept` header; undefined for one that is not spoken. */
+/** The encoding of an alternative of an `Accept` header; undefined if it is not supported. */
 export const spoken = ({ parameters, type }: MediaType): Encoding | undefined => {
   if (!["", "watch"].includes(parameters["stream"] ?? "")) return undefined
   return ["application/json", "*/*", "application/*", "*"].includes(type)
@@ -66,10 +66,10 @@ export const spoken = ({ parameters, type }: MediaType): Encoding | undefined =>
     : undefined
 }
 
-/** An alternative of an `Accept` header that is spoken. */
+/** A supported alternative of an `Accept` header. */
 export interface Accepted {
   readonly encoding: Encoding
-  /** Whether it asks for lines that people can read, which only JSON has. */
+  /** Whether indented output is requested, which only JSON has. */
   readonly indented: boolean
 }
 
@@ -81,16 +81,18 @@ const firstSpoken = (alternatives: ReadonlyArray<MediaType>): Accepted | undefin
   return undefined
 }
 
-/** How to answer; undefined where nothing the client accepts is spoken (406). */
+/** The preferred supported encoding; undefined if the client accepts none (406). */
 export const accepted = (header: string | undefined): Accepted | undefined => firstSpoken(parseAccept(header))
 
-/** As `accepted`. A watch is spoken in JSON only, and the first that is spoken at all is taken at its word. */
+/** As `accepted`. A watch exists only in JSON, and only the first supported alternative counts. */
 export const acceptable = (header: string | undefined, watch: boolean): Encoding | undefined => {
   const encoding = accepted(header)?.encoding
   return watch && encoding === "yaml" ? undefined : encoding
 }
 
-/** What the router before built-in resources and documents lets pass: it does not know `application/*`. */
+/**
+ * The types that the router in front of built-in resources and documents lets pass; `application/*` is not among them.
+ */
 const routable: ReadonlySet<string> = new Set([
   "*/*",
   "application/json",
@@ -98,30 +100,30 @@ const routable: ReadonlySet<string> = new Set([
   "application/vnd.kubernetes.protobuf"
 ])
 
-/** Whether that router lets a request pass, by default to what speaks all that the server does. */
+/** Whether that router lets a request pass, by default to a route with all encodings of the server. */
 export const passesRouter = (header: string | undefined, types: ReadonlySet<string> = routable): boolean =>
   parseAccept(header).some(({ type }) => types.has(type))
 
-/** How to answer with what has but one form (a document, an error); undefined where only others are accepted. */
+/** The encoding for a response that has only one form (a document, an error); undefined if only others are accepted. */
 export const asItIs = (header: string | undefined): Accepted | undefined =>
   firstSpoken(
     parseAccept(header).filter(({ parameters: { as, g, v } }) => as === undefined && g === undefined && v === undefined)
   )
 
-/** What the route of a Pod's logs lets pass besides. */
+/** The types that the route of Pod logs lets pass. */
 export const routableText: ReadonlySet<string> = new Set(["text/plain", ...routable])
 
-/** What a refusal names as accepted. */
+/** The types that a refusal lists as accepted. */
 export const spokenTypes = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"] as const
 
-/** What the route of a list produces: it is that of watches, too (installer.go). */
+/** The types that the route of a list produces, which also serves watches (installer.go). */
 export const listedTypes: ReadonlyArray<string> = [
   ...spokenTypes,
   "application/json;stream=watch",
   "application/vnd.kubernetes.protobuf;stream=watch"
 ]
 
-/** How a request body is encoded, or undefined for a content type the server does not read (415). */
+/** The encoding of a request body; undefined for a content type that the server does not read (415). */
 export const bodyEncoding = (contentType: string | undefined): Encoding | undefined => {
   if (contentType === undefined || contentType.trim() === "") return "json"
   switch (parseMediaType(contentType).type) {
@@ -138,13 +140,16 @@ export const bodyEncoding = (contentType: string | undefined): Encoding | undefi
   }
 }
 
-/** A body as a JSON value, or what the decoder says, in Go's words. The bytes are the text's, where they are at hand. */
+/**
+ * Decodes a body to a JSON value, or returns the decoder's error in Go's words. `bytes` are those of the text, if
+ * available.
+ */
 export const decode = (encoding: Encoding, text: string, bytes?: Uint8Array): Result.Result<unknown, string> =>
   encoding === "json"
     ? decodeJson(text, bytes ?? Buffer.from(text))
     : Result.map(GoYaml.read(text), ({ value }) => value ?? null)
 
-/** The value with halves of characters replaced, as Go does. */
+/** The value with unpaired surrogates replaced, as Go does. */
 const wellFormed = (value: unknown): unknown =>
   typeof value === "string"
     ? value.toWellFormed()
@@ -159,11 +164,11 @@ const decodeJson = (text: string, bytes: Uint8Array): Result.Result<unknown, str
   if (Result.isSuccess(value) && !GoJsonSyntax.isTooDeep(text)) {
     return Result.succeed(/\\u[dD][89a-fA-F]/.test(text) ? wellFormed(value.success) : value.success)
   }
-  // Both refuse the same texts, so that there is a fault here.
+  // Both parsers refuse the same texts, so there is a fault.
   return Result.fail(GoJsonSyntax.fault(bytes)!)
 }
 
-/** The start of a body, as the server quotes it in a message about it. */
+/** The start of a body, as the server quotes it in error messages. */
 export const summarize = (body: string | Uint8Array): string => {
   const bytes = Buffer.from(body)
   if (bytes.length === 0) return "<empty>"
@@ -171,20 +176,20 @@ export const summarize = (body: string | Uint8Array): string => {
   return bytes.length > 30 ? `${start} ...` : start
 }
 
-/** What Go's decoder calls a value. */
+/** The name of a value's type in Go's decoder. */
 export const jsonType = (value: unknown): string =>
   Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
 
-/** What Go says when a body should have been an object. */
+/** Go's error if a body is not an object. */
 export const noObject = (value: unknown): string =>
   `json: cannot unmarshal ${jsonType(value)} into Go value of type struct { APIVersion string ` +
   `"json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`
 
-/** What Go says when a value should have been an object of any kind. */
+/** Go's error if a value is not an object of any kind. */
 export const noMap = (value: unknown): string =>
   `json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`
 
-/** A JSON value as text. The server ends compact JSON with a newline, and indents with two spaces on request. */
+/** A JSON value as text. As on the server, compact JSON ends with a newline, and indented JSON has two spaces. */
 export const encode = (encoding: Encoding, value: unknown, pretty: boolean): string =>
   encoding === "yaml"
     ? GoYamlText.encode(value)

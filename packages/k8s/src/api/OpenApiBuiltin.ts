@@ -1,9 +1,9 @@
 /**
- * `OpenApiBuiltin`: what a document says of the type of a built-in kind.
+ * `OpenApiBuiltin`: the schemas of built-in types in OpenAPI documents.
  *
- * Types and list types come from the generated tables (Kubernetes 1.35, without descriptions); which fields are
- * required and which take one of some words from the comments of their Go types (`kinds/goMarkers`). Version 3 tells
- * the zero value of what is no pointer as its default, and that some texts may be numbers; version 2 can say neither.
+ * Types and list types come from the generated tables (Kubernetes 1.35, without descriptions); required fields and
+ * enums come from the comments of the Go types (`kinds/goMarkers`). Version 3 also has the zero values of non-pointers
+ * as defaults and strings that may be numbers; version 2 can express neither.
  *
  * Source: k8s.io/kube-openapi/pkg/generators/openapi.go (`generateDefault`, `mustEnforceDefault`).
  */
@@ -14,7 +14,7 @@ import type { JsonObject } from "../schema/JsonValue.ts"
 import { type Dialect, references } from "./OpenApiPaths.ts"
 
 interface Markers {
-  /** In the order of the struct. */
+  /** In the order of the Go struct. */
   readonly required: ReadonlyArray<string>
   readonly words: Readonly<Record<string, ReadonlyArray<string>>>
 }
@@ -27,7 +27,7 @@ const lines = (table: string, separator: string): ReadonlyMap<string, ReadonlyAr
     })
   )
 
-/** Nobody but who asks for a document needs them. */
+/** Needed only once a document is requested. */
 const lazily = <A>(make: () => A): () => A => {
   let made: A | undefined
   return () => made ??= make()
@@ -49,20 +49,20 @@ const markers = lazily((): ReadonlyMap<string, Markers> =>
 
 const isStruct = (name: string): boolean => definitions[name]?.properties !== undefined
 
-/** The zero value of a schema; undefined for a list, a map, and what is written by itself. */
+/** The zero value of a schema; undefined for lists, maps and types with their own encoding. */
 const zero = (schema: Schema): unknown => {
   if (schema.ref !== undefined) return isStruct(schema.ref) ? {} : undefined
   return schema.format === "byte" ? undefined : zeroOf(schema.type)
 }
 
-/** What is filled in for a field of a type where nothing is sent: a struct always, a scalar if it is told when empty. */
+/** The default of a field: always for a struct, for a scalar if Go writes it even when empty. */
 const defaultOf = (type: ReadonlyArray<string> | undefined, field: string, schema: Schema): unknown =>
   schema.default ??
     (type?.includes(`!${field}`) === true || (schema.ref !== undefined && type?.includes(field) === true)
       ? zero(schema)
       : undefined)
 
-/** Texts that may be numbers. */
+/** Strings that may be written as numbers. */
 const either: Readonly<Record<string, ReadonlyArray<string>>> = {
   "io.k8s.apimachinery.pkg.api.resource.Quantity": ["string", "number"],
   "io.k8s.apimachinery.pkg.util.intstr.IntOrString": ["integer", "string"]
@@ -86,11 +86,11 @@ const schemaOf = (schema: Schema, dialect: Dialect, filled: unknown, words?: Rea
   }
   if (schema.ref === undefined) return own
   const reference = { $ref: `${references[dialect]}${schema.ref}` }
-  // Version 3 ignores what stands beside a reference.
+  // Version 3 ignores siblings of a reference.
   return dialect === "v2" || Object.keys(own).length === 0 ? { ...reference, ...own } : { allOf: [reference], ...own }
 }
 
-/** The schema of a type by its name in the document, which must be one. */
+/** The schema of a type that must exist in the document. */
 export const definition = (name: string, dialect: Dialect): JsonObject => {
   const schema = definitions[name]!
   const type = types().get(name)

@@ -1,9 +1,10 @@
 /**
- * `OpenApiCustom`: custom kinds as OpenAPI documents tell of them.
+ * `OpenApiCustom`: custom kinds in OpenAPI documents.
  *
- * Version 3 says all that a structural schema says, version 2 loses what it cannot say: combinations, defaults, and what is
- * inside fields that may be null or keep unknown ones, for kubectl would refuse more than the server. Metadata, apiVersion and
- * kind are added at the root and to embedded resources, int-or-string values get their two types.
+ * Version 3 has everything in a structural schema. Version 2 drops what it cannot express: combinations, defaults, and
+ * the contents of fields that are nullable or preserve unknown fields, for which kubectl would refuse more than the
+ * server. Metadata, apiVersion and kind are added at the root and to embedded resources, and int-or-string values get
+ * both types.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/controller/openapi/{builder,v2} and pkg/apiserver/schema/kubeopenapi.go.
  */
@@ -17,21 +18,21 @@ export interface Custom extends Resource {
   readonly listKind: string
   /** `openAPIV3Schema`. */
   readonly structural: JsonObject
-  /** Whether the whole definition keeps unknown fields. */
+  /** Whether the whole definition preserves unknown fields. */
   readonly open: boolean
   readonly selectable: ReadonlyArray<string>
 }
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
 
-/** `example.com` and `v1` and `Widget` to `com.example.v1.Widget`. */
+/** From `example.com`, `v1` and `Widget` to `com.example.v1.Widget`. */
 const schemaName = (group: string, version: string, kind: string): string =>
   [...group.split(".").toReversed(), version, kind].join(".")
 
 const everything = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 const readAndWrite = ["get", "patch", "update"]
 
-/** The versions of a definition that are served. */
+/** The served versions of a definition. */
 export const versionsOf = (definition: unknown, served: (groupVersion: string) => boolean): ReadonlyArray<Custom> => {
   const spec = objectAt(definition, "spec")
   const group = stringAt(spec, "group")
@@ -67,7 +68,7 @@ export const versionsOf = (definition: unknown, served: (groupVersion: string) =
   })
 }
 
-/** What a structural schema keeps; anything else that was written is not told. */
+/** The keywords that a structural schema keeps; others do not appear in documents. */
 const kept: ReadonlySet<string> = new Set([
   "title",
   "description",
@@ -99,7 +100,7 @@ const numberOrText = [{ type: "integer" }, { type: "string" }]
 const convertEach = (value: unknown, dialect: Dialect): JsonObject =>
   Object.fromEntries(Object.entries(objectAt({ value }, "value")).map(([key, of]) => [key, convert(of, dialect)]))
 
-/** A schema as a document has it. */
+/** A structural schema as it appears in a document. */
 const convert = (schema: unknown, dialect: Dialect): JsonObject => {
   if (!isObject(schema)) return {}
   const loose = dialect === "v2"
@@ -136,7 +137,7 @@ const convert = (schema: unknown, dialect: Dialect): JsonObject => {
 
 const conventions = "More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
 
-/** What a real server says of the fields that every object has. */
+/** A real server's descriptions of the fields that every object has. */
 const described = {
   root: {
     apiVersion: "APIVersion defines the versioned schema of this representation of an object. Servers should convert " +
@@ -184,7 +185,7 @@ const extensions = ({ group, selectable, version }: Custom, kind: string): JsonO
 
 const kindSchema = (custom: Custom, dialect: Dialect): JsonObject => {
   const { kind, open, structural } = custom
-  // Not even metadata: kubectl would take it for all there may be.
+  // Without even metadata: kubectl would take it for the only field.
   if (dialect === "v2" && (open || structural["x-kubernetes-preserve-unknown-fields"] === true)) {
     return { type: "object", ...extensions(custom, kind) }
   }

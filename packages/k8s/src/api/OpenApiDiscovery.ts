@@ -1,8 +1,8 @@
 /**
- * `OpenApiDiscovery`: what a document tells of the paths that name no resource: which groups and versions there are, the
- * server's own version, and who issues its tokens.
+ * `OpenApiDiscovery`: the paths in OpenAPI documents that name no resource: discovery of groups and versions, the
+ * server's version, and the issuer of its tokens.
  *
- * Of groups of custom resources alone nothing is told.
+ * Groups that contain only custom resources have none.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/discovery, pkg/server/routes and k8s.io/kubernetes/pkg/routes.
  */
@@ -16,11 +16,11 @@ interface Operation {
   readonly tag: string
   readonly reads: ReadonlyArray<string>
   readonly writes: ReadonlyArray<string>
-  /** The name of a schema; undefined for a text. */
+  /** The name of a schema; undefined for plain text. */
   readonly answers: string | undefined
 }
 
-/** The name of each document of version 3, or of the group version whose document it is part of, with what it tells. */
+/** Operations by path, which is also the name of the version 3 document that contains the operation. */
 export type Told = ReadonlyMap<string, Operation>
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
@@ -58,7 +58,7 @@ const always: ReadonlyArray<readonly [string, Operation]> = [
   ["apis", of("getAPIVersions", "apis", "APIGroupList")]
 ]
 
-/** What is told of built-in group versions: `v1`, `apps/v1`. */
+/** The operations for built-in group versions: `v1`, `apps/v1`. */
 export const told = (groupVersions: ReadonlyArray<string>): Told => {
   const all = new Map(always)
   for (const groupVersion of groupVersions) {
@@ -76,7 +76,7 @@ export const told = (groupVersions: ReadonlyArray<string>): Told => {
   return all
 }
 
-/** The schemas that these answer with. */
+/** The schemas of their responses. */
 export const roots = (all: Told): ReadonlyArray<string> => [...all.values()].flatMap(({ answers }) => answers ?? [])
 
 /** The paths of a document. */

@@ -1,11 +1,12 @@
 /**
- * The OpenAPI documents of an API server: version 2 as one document, version 3 as one per group version.
+ * `OpenApiDocument`: the OpenAPI documents of an API server: version 2 as one document, version 3 as one per group
+ * version.
  *
  * Schemas of built-in kinds come from the generated tables (Kubernetes 1.35, without descriptions), those of custom
- * resources from their definitions (see `OpenApiCustom`), the requests from what discovery says (see `OpenApiPaths`).
- * `x-kubernetes-group-version-kind`, list types and patch strategies are there, so that kubectl can validate, explain
- * and merge on the client. What aggregated servers publish is merged in: into version 2 under the names it has, unless
- * they are taken; in version 3 every group version has its own document anyway.
+ * resources from their definitions (see `OpenApiCustom`), paths from discovery (see `OpenApiPaths`).
+ * `x-kubernetes-group-version-kind`, list types and patch strategies are included, so that kubectl can validate,
+ * explain and merge on the client. Documents of aggregated servers are merged into version 2 under their own names,
+ * unless those are taken; in version 3 every group version has its own document anyway.
  *
  * Source: k8s.io/kube-aggregator/pkg/controllers/openapi/aggregator, k8s.io/kube-openapi.
  */
@@ -17,13 +18,13 @@ import * as OpenApiPaths from "./OpenApiPaths.ts"
 import type { JsonObject } from "../schema/JsonValue.ts"
 import { objectAt } from "./Plain.ts"
 
-/** What a document is made of. */
+/** The input of a document. */
 export interface Source {
-  /** `v1`, `apps/v1`, …: everything served here, built in or not. */
+  /** `v1`, `apps/v1`, …: all group versions served here, built-in or custom. */
   readonly groupVersions: ReadonlyArray<string>
   /** The CustomResourceDefinitions, as stored. */
   readonly customs: ReadonlyArray<unknown>
-  /** The group versions that other servers answer. */
+  /** The group versions of aggregated servers. */
   readonly remotes: ReadonlyArray<string>
 }
 
@@ -109,7 +110,7 @@ export const version2 = (source: Source, remote: ReadonlyArray<unknown>): JsonOb
   }
 }
 
-/** `/openapi/v3`: where the document of each group version is. `hashOf` makes clients fetch a changed one again. */
+/** `/openapi/v3`: the URLs of the documents. `hashOf` makes clients fetch a changed document again. */
 export const version3Root = (source: Source, hashOf: (root: string) => string): JsonObject => {
   const roots = new Set([...source.groupVersions, ...source.remotes].map(rootOf).concat([...discovery(source).keys()]))
   return {
@@ -119,7 +120,7 @@ export const version3Root = (source: Source, hashOf: (root: string) => string): 
   }
 }
 
-/** `/openapi/v3/apis/GROUP/VERSION`, or of a path of discovery; undefined for what is not served here. */
+/** `/openapi/v3/apis/GROUP/VERSION`, or the document of a discovery path; undefined if it is not served here. */
 export const version3 = (source: Source, root: string): JsonObject | undefined => {
   const groupVersion = source.groupVersions.find((groupVersion) => rootOf(groupVersion) === root) ?? ""
   const operation = discovery(source).get(root)
@@ -145,7 +146,7 @@ export const version3 = (source: Source, root: string): JsonObject | undefined =
   }
 }
 
-/** The documents of custom kinds by themselves, with nothing of anybody else's: what an aggregated server publishes. */
+/** The documents of custom kinds alone: what an aggregated server publishes. */
 export const ofCustoms = (customs: ReadonlyArray<OpenApiCustom.Custom>): Record<Dialect, JsonObject> => ({
   v2: {
     swagger: "2.0",
@@ -165,7 +166,7 @@ export const ofCustoms = (customs: ReadonlyArray<OpenApiCustom.Custom>): Record<
   }
 })
 
-/** The kinds of what is served. */
+/** The schemas of the served kinds. */
 const rootsOf = (
   serves: (groupVersion: string) => boolean,
   resources: ReadonlyArray<OpenApiPaths.Resource>
@@ -177,20 +178,20 @@ const rootsOf = (
   ...resources.flatMap(({ subresources }) => subresources.flatMap((entry) => schemaOf(entry) ?? []))
 ]
 
-/** What custom kinds refer to of the built-in schemas. */
+/** The built-in schemas that custom kinds refer to. */
 const customRoots = (customs: ReadonlyArray<OpenApiCustom.Custom>): ReadonlyArray<string> => [
   ...customs.flatMap(({ subresources }) => subresources.some(({ name }) => name === "scale") ? [scale] : []),
   ...["DeleteOptions", "ListMeta", "ObjectMeta", "Patch", "Status"].map((kind) => `${meta}${kind}`)
 ]
 
-/** Built-in schemas with all that they refer to. */
+/** Built-in schemas with everything they refer to. */
 const reached = (roots: ReadonlyArray<string>, dialect: Dialect): JsonObject =>
   Object.fromEntries([...reachable(roots)].map((name) => [name, OpenApiBuiltin.definition(name, dialect)]))
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1."
 const scale = "io.k8s.api.autoscaling.v1.Scale"
 
-/** The definitions that some of them refer to, with these. */
+/** The names of definitions reachable from these, including them. */
 const reachable = (names: ReadonlyArray<string>): ReadonlySet<string> => {
   const seen = new Set<string>()
   const visit = (schema: Schema): void => {

@@ -1,8 +1,8 @@
 /**
- * `OpenApiPaths`: the requests that a document tells of: every verb of a resource and of its subresources, with its
- * parameters, what it reads, what it answers, and the kind it is about.
+ * `OpenApiPaths`: the operations of resources in an OpenAPI document: every verb of a resource and its subresources,
+ * with parameters, request body, response and kind.
  *
- * Names of operations are those of a real server (`listAppsV1NamespacedDeployment`), so that clients generated from the
+ * Operations have the names of a real server (`listAppsV1NamespacedDeployment`), so that clients generated from the
  * document have the usual names. There are no descriptions.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/{installer,openapi}, k8s.io/apiextensions-apiserver/pkg/controller/openapi.
@@ -12,7 +12,7 @@ import type { JsonObject } from "../schema/JsonValue.ts"
 
 export type Dialect = "v2" | "v3"
 
-/** A resource in one version, as a document tells of it. */
+/** A resource in one version, as the document needs it. */
 export interface Resource {
   readonly group: string
   readonly version: string
@@ -22,9 +22,9 @@ export interface Resource {
   readonly verbs: ReadonlyArray<string>
   readonly subresources: ReadonlyArray<Pick<ServedSubresource, "name" | "group" | "version" | "kind" | "verbs">>
   readonly custom: boolean
-  /** False where there is no server-side apply. */
+  /** False if server-side apply is not supported. */
   readonly applies?: boolean
-  /** Names of the schemas; undefined for what has none. */
+  /** Names of the schemas; `listSchema` is undefined if there is no list. */
   readonly schema: string
   readonly listSchema: string | undefined
 }
@@ -37,7 +37,7 @@ export const capital = (text: string): string => text.slice(0, 1).toUpperCase() 
 
 const groupName = (group: string): string => (group === "" ? "core" : group.replace(/\.k8s\.io$/, ""))
 
-/** `rbac.authorization.k8s.io` to `rbacAuthorization`. */
+/** From `rbac.authorization.k8s.io` to `rbacAuthorization`. */
 export const camel = (group: string): string => {
   const [first = "", ...rest] = groupName(group).split(/[^A-Za-z0-9]+/)
   return first + rest.map(capital).join("")
@@ -90,7 +90,7 @@ interface Operation {
   readonly action: string
   readonly id: string
   readonly parameters: ReadonlyArray<Parameter>
-  /** The schema of the body; undefined where none is sent. */
+  /** The schema of the request body; undefined if there is none. */
   readonly reads: string | undefined
   readonly answers: string
   readonly codes: ReadonlyArray<readonly [code: string, text: string]>
@@ -173,7 +173,7 @@ interface Kind {
   readonly kind: string
 }
 
-/** `AppsV1`, what every operation of a version has in its name. */
+/** `AppsV1`, a part of the name of every operation of a version. */
 const versionName = ({ group, version }: Resource): string => capital(camel(group)) + capital(version)
 
 const listing = (resource: Resource, id: string): Operation => ({
@@ -224,7 +224,7 @@ const ofCollection = (resource: Resource): ReadonlyArray<Operation> => {
   ]
 }
 
-/** Reading and writing one object, or a subresource of it. */
+/** The operations on one object, or on a subresource of it. */
 const ofObject = (
   resource: Resource,
   verbs: ReadonlyArray<string>,
@@ -283,7 +283,7 @@ const ofObject = (
   return operations.filter(([verb]) => verbs.includes(verb)).map(([, operation]) => operation)
 }
 
-/** The paths of a resource. `schemaOf` knows the schemas of what subresources read and write. */
+/** The paths of a resource. `schemaOf` returns the schemas that subresources read and write. */
 export const of = (
   resource: Resource,
   dialect: Dialect,

@@ -1,7 +1,7 @@
 /**
- * `Parameters`: query parameters that are numbers, as Go reads them.
+ * `Parameters`: numeric query parameters, parsed as Go does.
  *
- * Of several of one name the first counts; one that is there and empty is no number either.
+ * If a parameter is repeated, the first counts. An empty one is invalid.
  *
  * Source: k8s.io/apimachinery/pkg/runtime/conversion.go, strconv.ParseInt.
  */
@@ -13,14 +13,14 @@ import * as StatusError from "./StatusError.ts"
 
 const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n]
 
-/** Why a text is no 64-bit integer. */
+/** Why a text is not a 64-bit integer. */
 const fault = (text: string): string | undefined => {
   if (!/^[+-]?\d+$/.test(text)) return "invalid syntax"
   const value = BigInt(text.replace(/^\+/, ""))
   return value < least || value > most ? "value out of range" : undefined
 }
 
-/** A whole number; undefined where there is none, 400 where it cannot be read. */
+/** An integer parameter; undefined if absent, 400 if invalid. */
 export const integer = (
   request: Pick<Request, "query">,
   name: string

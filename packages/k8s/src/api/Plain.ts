@@ -1,27 +1,27 @@
 /**
- * `Plain`: JSON values as the server keeps them, copied on entry and frozen once stored.
+ * `Plain`: JSON values as the server keeps them: copied on entry, and frozen once stored.
  *
- * `copy` gives exactly what `JSON.parse(JSON.stringify(value))` would, without the text: properties that are `undefined`
- * are left out, so that a program in the same process sees what it would see over HTTP.
+ * `copy` returns exactly what `JSON.parse(JSON.stringify(value))` would, without the text: properties that are
+ * `undefined` are left out, so that a program in the same process sees what it would see over HTTP.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject, maxLevels } from "../schema/JsonValue.ts"
 
-/** A JSON object that is still being put together. */
+/** A JSON object under construction. */
 export type Draft = Record<string, unknown>
 
 /**
- * A value that the rules applied to it have made an object of the API, or kept one, where TypeScript sees only JSON. The
- * one place of this cast: what goes in comes from a stored object, or has passed the check of a body.
+ * Casts JSON to an API object, for values that are one because they come from a stored object or have passed the checks
+ * of a body. This is the only place for that cast.
  */
 export const asObject = (json: object): KubeObject => json as KubeObject
 
-/** A mutable deep copy, of any depth. Values JSON does not have become what `JSON.stringify` makes of them. */
+/** A mutable deep copy, of any depth. Values that JSON does not have become what `JSON.stringify` makes of them. */
 export const copy = <A>(value: A): A => copyValue(value, 0) as A
 
 const isNothing = (item: unknown): boolean => item === undefined || typeof item === "function"
 
-/** Sets what is an object's own, under any key: assignment would take `__proto__` for the prototype. */
+/** Sets an own property under any key: assigning to `__proto__` would set the prototype. */
 export const put = (out: Draft, key: string, value: unknown): void => {
   if (key === "__proto__") Object.defineProperty(out, key, { value, enumerable: true })
   else out[key] = value
@@ -42,7 +42,7 @@ const copyValue = (value: unknown, level: number): unknown => {
   return out
 }
 
-/** As `copyValue`, which is faster and runs out of stack. */
+/** As `copyValue`, which is faster but would run out of stack. */
 const copyDeep = (root: unknown): unknown => {
   const open: Array<readonly [from: object, to: Draft]> = []
   const begun = (value: unknown): unknown => {
@@ -63,7 +63,7 @@ const copyDeep = (root: unknown): unknown => {
   return out
 }
 
-/** Freezes a value and everything in it. Parts frozen before are taken as frozen throughout. */
+/** Deep-freezes a value. Parts that are already frozen are assumed to be deep-frozen. */
 export const freeze = <A>(value: A): A => {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value)
@@ -72,7 +72,7 @@ export const freeze = <A>(value: A): A => {
   return value
 }
 
-/** The value without nulls in objects, at every depth: what Go's decoder and `omitempty` make of a typed object. */
+/** The value without nulls in objects, at every depth, as after Go's decoder and `omitempty`. */
 export const dropNulls = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(dropNulls)
   if (!isObject(value)) return value
@@ -81,7 +81,7 @@ export const dropNulls = (value: unknown): unknown => {
   return out
 }
 
-/** The value at a path of keys; undefined where something on the way is missing or no object. */
+/** The value at a path of keys; undefined if something on the way is missing or not an object. */
 export const at = (value: unknown, ...path: ReadonlyArray<string>): unknown => {
   let current = value
   for (const key of path) {
@@ -91,19 +91,19 @@ export const at = (value: unknown, ...path: ReadonlyArray<string>): unknown => {
   return current
 }
 
-/** As `at`, where the value is an object; an empty one otherwise. */
+/** As `at`, if the value is an object; otherwise an empty object. */
 export const objectAt = (value: unknown, ...path: ReadonlyArray<string>): Readonly<Record<string, unknown>> => {
   const found = at(value, ...path)
   return isObject(found) ? found : {}
 }
 
-/** As `at`, where the value is an array; an empty one otherwise. */
+/** As `at`, if the value is an array; otherwise an empty array. */
 export const arrayAt = (value: unknown, ...path: ReadonlyArray<string>): ReadonlyArray<unknown> => {
   const found = at(value, ...path)
   return Array.isArray(found) ? found : []
 }
 
-/** As `at`, where the value is a string; `""` otherwise. */
+/** As `at`, if the value is a string; otherwise `""`. */
 export const stringAt = (value: unknown, ...path: ReadonlyArray<string>): string => {
   const found = at(value, ...path)
   return typeof found === "string" ? found : ""

@@ -1,9 +1,9 @@
 /**
  * `PrinterColumns`: the columns of a custom resource's table.
  *
- * A column shows the first value its path leads to; null, if there is none or if it is of another type than the
- * column's. In a string column everything is text: objects and lists as JSON, null as `<no value>`. A path that cannot
- * be read ends the columns: it and those after it are not there.
+ * A cell shows the first value that the column's path yields, or null if there is none or its type is not the column's.
+ * String columns show everything as text: objects and lists as JSON, null as `<no value>`. A path that cannot be parsed
+ * drops its column and all columns after it.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor/tableconvertor.go.
  */
@@ -18,10 +18,10 @@ export interface Column {
   readonly type: string
   readonly format: string
   readonly description: string
-  /** 0 for what is always shown. */
+  /** 0 for columns that are always shown. */
   readonly priority: number
   readonly value: (object: KubeObject, now: number) => unknown
-  /** True where rows have the cell and the table does not define it. */
+  /** True if rows have the cell although the table does not define the column. */
   readonly untold?: boolean
 }
 
@@ -74,7 +74,7 @@ const cell = (value: unknown, type: string, now: number): unknown => {
   }
 }
 
-/** A column; `priority` above 0 for what only `-o wide` shows. */
+/** A column. `priority` is above 0 for columns that only `-o wide` shows. */
 export const column = (
   name: string,
   type: string,
@@ -83,7 +83,7 @@ export const column = (
   priority = 0
 ): Column => ({ name, type, format: "", description, priority, value })
 
-/** A text, or what kubectl prints for none. */
+/** The text, or what kubectl prints for an empty one. */
 export const orNone = (text: string): string => text === "" ? "<none>" : text
 
 /** The first column of every table. */

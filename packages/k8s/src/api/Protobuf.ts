@@ -1,9 +1,10 @@
 /**
- * Request bodies in Kubernetes' protobuf, which kubectl (since 1.32) and many Go clients send for built-in kinds.
+ * `Protobuf`: request bodies in Kubernetes' protobuf, which kubectl (since 1.32) and many Go clients send for built-in
+ * kinds.
  *
- * A body becomes the JSON that the same client would have sent: names and types are those of the OpenAPI document, the
- * numbers come from a generated table, and zero values are left out where Go leaves them out of JSON. Unknown fields
- * are skipped. Answers are never protobuf: every client that sends it takes JSON back.
+ * A body becomes the JSON that the same client would have sent: names and types come from the OpenAPI document, field
+ * numbers from a generated table, and zero values are left out where Go leaves them out of JSON. Unknown fields are
+ * skipped. Responses are never protobuf: every client that sends it also accepts JSON.
  *
  * Source: k8s.io/apimachinery pkg/runtime/serializer/protobuf (the envelope), protobuf.dev/programming-guides/encoding.
  */
@@ -13,18 +14,18 @@ import { table } from "../kinds/protobuf.ts"
 
 export const mediaType = "application/vnd.kubernetes.protobuf"
 
-/** A field as it is on the wire: a number, or bytes. */
+/** A field on the wire: a number, or bytes. */
 type Wire = bigint | Uint8Array
 
 interface Field {
   readonly name: string
-  /** JSON has it although it is zero. */
+  /** Whether JSON contains the field even if it is zero. */
   readonly keepsZero: boolean
 }
 
 interface Message {
   readonly fields: ReadonlyMap<number, Field>
-  /** Messages whose fields stand in the JSON of this one. */
+  /** Messages whose fields are part of this message's JSON. */
   readonly inlined: ReadonlyMap<number, string>
 }
 
@@ -42,7 +43,7 @@ const parseMessage = (line: string): readonly [string, Message] => {
 
 let parsed: ReadonlyMap<string, Message> | undefined
 
-/** Read when the first body comes: most servers never see one. */
+/** Parsed with the first body: most servers never see one. */
 const messages = (): ReadonlyMap<string, Message> => parsed ??= new Map(table.trim().split("\n").map(parseMessage))
 
 /** The fields of a message, in order. */
@@ -112,14 +113,14 @@ const embeddedJson = (wire: Wire): unknown => {
 
 const schemaProps = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 
-/** A schema, or what may stand in its place: a message in field 1, or something else in field 2. */
+/** A schema or its alternative: a message in field 1, or something else in field 2. */
 const schemaOr = (otherwise: (wires: ReadonlyArray<Wire>) => unknown) => (wire: Wire): unknown => {
   const fields = [...read(bytesOf(wire))]
   const schema = fields.find(([number]) => number === 1)
   return schema === undefined ? otherwise(fields.map(([, value]) => value)) : message(schemaProps, bytesOf(schema[1]))
 }
 
-/** Types that are written by hand in Go, with a JSON form of their own. */
+/** Types with hand-written JSON encodings in Go. */
 const special: Readonly<Record<string, (wire: Wire) => unknown>> = {
   "io.k8s.apimachinery.pkg.apis.meta.v1.Time": (wire) => instant(wire, 0),
   "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": (wire) => instant(wire, 6),
@@ -163,11 +164,11 @@ const value = (schema: Schema, wire: Wire): unknown => {
   const own = special[ref]
   if (own !== undefined) return own(wire)
   const definition = definitions[ref] ?? {}
-  // A message without fields stands in no table, and says something by being there.
+  // A message without fields is in no table, but its presence is significant.
   return messages().has(ref) || definition.type === "object" ? message(ref, bytesOf(wire)) : scalar(definition, wire)
 }
 
-/** A list in a map is a message around it. */
+/** A list as a map value is wrapped in a message. */
 const mapValue = (schema: Schema, wire: Wire): unknown =>
   schema.items === undefined
     ? value(schema, wire)
@@ -216,7 +217,7 @@ const fill = (json: Record<string, unknown>, name: string, schema: Schema, bytes
 const prefix = [0x6b, 0x38, 0x73, 0]
 
 const definitionOf = (apiVersion: string, kind: string): string | undefined => {
-  // Options are sent under the version of what they are for.
+  // Options are sent with the apiVersion of the resource they apply to.
   if (kind === "DeleteOptions") return "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
   const slash = apiVersion.indexOf("/")
   const group = apiVersion.slice(0, Math.max(slash, 0))
@@ -227,7 +228,7 @@ const definitionOf = (apiVersion: string, kind: string): string | undefined => {
   })
 }
 
-/** A body as the JSON it stands for, or what the server's decoder says. */
+/** The JSON that a body stands for, or the error of the server's decoder. */
 export const decode = (bytes: Uint8Array): Result.Result<unknown, string> => {
   if (!prefix.every((byte, at) => bytes[at] === byte)) {
     return Result.fail("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")

@@ -1,11 +1,11 @@
 /**
- * `Quantity`: amounts such as `500m` or `1Gi`, as Go's type of that name reads, adds and writes them.
+ * `Quantity`: amounts such as `500m` or `1Gi`, parsed, added and written as Go's `resource.Quantity` does.
  *
- * A server reads an amount and writes it anew: the largest suffix that keeps the number whole, at most nine decimals
- * (more are rounded up), binary suffixes only for whole numbers from 1024 on. `0.5` becomes `500m`, `1024Ki` `1Mi`. What
- * might have been written so, if not by the server itself (`+1`, `5.`, `1E3`), stays as it is.
+ * A server writes a parsed amount in canonical form: with the largest suffix that keeps the number whole, at most nine
+ * decimals (more are rounded up), and binary suffixes only for whole numbers from 1024 up. `0.5` becomes `500m`,
+ * `1024Ki` becomes `1Mi`. Some texts stay as written although the server would not write them so (`+1`, `5.`, `1E3`).
  *
- * Amounts are exact: an integer times a power of ten. Only those with a binary suffix have an end, at 2^63-1.
+ * Amounts are exact: an integer times a power of ten. Only those with a binary suffix are limited, to 2^63-1.
  *
  * Source: k8s.io/apimachinery/pkg/api/resource/quantity.go, `ParseQuantity` and `CanonicalizeBytes`.
  */
@@ -16,14 +16,14 @@ type Format = "DecimalSI" | "BinarySI" | "DecimalExponent"
 export interface Quantity {
   readonly digits: bigint
   readonly scale: number
-  /** True where a server no longer holds it as 64 bits and an exponent. */
+  /** True if a server represents it as a big decimal rather than as 64 bits and an exponent. */
   readonly large: boolean
   readonly format: Format
-  /** How it was written, where that stays. */
+  /** The text as written, if it stays so. */
   readonly text?: string | undefined
 }
 
-/** What a server says of a text that is no amount. */
+/** A server's error for a text that is not a quantity. */
 export const malformed = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 const wrongSuffix = "unable to parse quantity's suffix"
 const wrongNumber = "unable to parse numeric part of quantity"
@@ -53,7 +53,7 @@ const maxInt64 = 2n ** 63n - 1n
 
 const isInt64 = (number: bigint): boolean => number >= -maxInt64 - 1n && number <= maxInt64
 
-/** How many digits a server takes for a number of 64 bits without looking. */
+/** The number of digits up to which a server assumes that a number fits 64 bits. */
 const safeDigits = 18
 
 /** The smallest power of ten. */
@@ -63,7 +63,7 @@ const powerOfTen = (power: number): bigint => 10n ** BigInt(power)
 
 const absolute = (number: bigint): bigint => number < 0n ? -number : number
 
-/** An amount from its text, or why it is none. */
+/** Parses a quantity, or returns the server's error. */
 export const parse = (text: string): Quantity | string => {
   const [, sign = "", zeros = "", number = "", fraction = "", name] =
     /^([+-]?)(0*)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/.exec(text) ?? []
@@ -71,7 +71,7 @@ export const parse = (text: string): Quantity | string => {
   const suffix = suffixOf(name)
   if (suffix === undefined) return wrongSuffix
   const { base, exponent, format } = suffix
-  // Leading zeros do not count; nothing is a zero, too.
+  // Leading zeros do not count, and no digits mean zero.
   const counted = (number === "" ? 1 : number.length) + fraction.length
   const digits = BigInt(`${number === "" ? "0" : number}${fraction}`)
   const factor = base ** BigInt(base === 2n ? exponent : 0)
@@ -93,7 +93,7 @@ export const parse = (text: string): Quantity | string => {
   return { ...magnitude, digits: signed(magnitude.digits) }
 }
 
-/** An amount that is counted in billionths, rounded up to one. */
+/** A big decimal, in multiples of 1e-9, rounded up. */
 const large = (digits: bigint, scale: number, format: Format): Quantity => {
   if (digits === 0n) return { digits, scale, large: true, format }
   const divisor = powerOfTen(Math.max(0, nano - scale))
@@ -116,7 +116,7 @@ export const order = (a: Quantity, b: Quantity): number => {
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** The sum, written as the first is, unless that is nothing. */
+/** The sum, in the format of the first amount unless that is zero. */
 export const plus = (a: Quantity, b: Quantity): Quantity => {
   const format = a.digits === 0n ? b.format : a.format
   if (!a.large && !b.large) {
@@ -132,18 +132,18 @@ export const minus = (a: Quantity, b: Quantity): Quantity => plus(a, { ...b, dig
 /** A whole number as an amount. */
 export const ofInteger = (digits: bigint): Quantity => ({ digits, scale: 0, large: false, format: "DecimalSI" })
 
-/** The whole number that an amount is, if a server sees it at once. */
+/** The integer value, if a server can tell it without rounding. */
 export const integer = ({ digits, large, scale }: Quantity): bigint | undefined => {
   if (large || scale < 0) return undefined
   const number = digits * powerOfTen(scale)
   return isInt64(number) ? number : undefined
 }
 
-/** The number nearest to it, or near to that: a server multiplies two floats. */
+/** The nearest float, or one close to it: a server multiplies two floats. */
 export const approximate = ({ digits, scale }: Quantity): number =>
   scale === 0 ? Number(digits) : Number(digits) * 10 ** scale
 
-/** A number without factors, and how often it had them. */
+/** A number without a factor, and how often the factor divides it. */
 export const reduced = (number: bigint, factor: bigint): readonly [number: bigint, times: number] => {
   let times = 0
   let rest = number
@@ -154,7 +154,7 @@ export const reduced = (number: bigint, factor: bigint): readonly [number: bigin
   return [rest, times]
 }
 
-/** How a server writes it. A suffix that there is not is left out. */
+/** The canonical text. If there is no suffix for the exponent, it is omitted. */
 export const toText = (quantity: Quantity): string => {
   const { digits, format, scale, text } = quantity
   if (text !== undefined) return text
@@ -173,7 +173,7 @@ export const toText = (quantity: Quantity): string => {
   return `${written}${decimal[(exponent - nano) / 3] ?? ""}`
 }
 
-/** The text as a server writes it; undefined for a text that is no amount. */
+/** The canonical form of a text; undefined if it is not a quantity. */
 export const canonical = (text: string): string | undefined => {
   const parsed = parse(text.trim())
   return typeof parsed === "string" ? undefined : toText(parsed)
@@ -192,13 +192,13 @@ export const inThousandths = (text: string): string => {
 
 const nothing: Quantity = ofInteger(0n)
 
-/** 0 of a text that is no amount. */
+/** 0 for a text that is not a quantity. */
 const read = (text: string): Quantity => {
   const parsed = parse(text.trim())
   return typeof parsed === "string" ? nothing : parsed
 }
 
-/** Billionths; 0 of a text that is no amount. */
+/** The amount in billionths; 0 for a text that is not a quantity. */
 export const billionths = (text: string): bigint => {
   const { digits, scale } = read(text)
   return digits * powerOfTen(scale - nano)
@@ -207,5 +207,5 @@ export const billionths = (text: string): bigint => {
 export const add = (a: string, b: string): string => toText(plus(read(a), read(b)))
 export const subtract = (a: string, b: string): string => toText(minus(read(a), read(b)))
 
-/** Which of two amounts is larger: negative, 0 or positive, as for a sort. */
+/** Compares two amounts, as for a sort: negative, 0 or positive. */
 export const compare = (a: string, b: string): number => order(read(a), read(b))

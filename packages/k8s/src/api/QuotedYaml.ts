@@ -1,23 +1,23 @@
 /**
- * `QuotedYaml`: a YAML text in which what is quoted is read by a reader of YAML 1.2 as Go's reader of YAML 1.1 has it.
+ * `QuotedYaml`: rewrites a YAML text so that a YAML 1.2 reader reads its quoted scalars as Go's YAML 1.1 reader does.
  *
- * Go wants no indentation of a quoted scalar's later lines; it knows `"\'"`, but no `"\/"` and no halves of surrogate
- * pairs. Lines keep their numbers, columns need not.
+ * Go requires no indentation in continuation lines of quoted scalars. It knows `"\'"`, but not `"\/"` or unpaired
+ * surrogates. Line numbers are kept; columns may change.
  *
  * Source: go.yaml.in/yaml/v2 scannerc.go (`yaml_parser_scan_flow_scalar`).
  */
 import * as Yaml from "yaml"
 
-/** Escapes that only one of the readers knows, or that they take for different things. */
+/** Escapes that only one of the readers knows, or that the two read differently. */
 const suspicious = /\\(?:['/]|u[dD][89a-fA-F])/
 
-/** Whether a text has to be rewritten before it is read. */
+/** Whether a text must be rewritten before it is read. */
 export const isSuspicious = (text: string): boolean => suspicious.test(text)
 
-/** The line that ends a document, wherever it is. */
+/** A line that ends a document. */
 export const indicator = /^(?:---|\.\.\.)(?=\s|$)/m
 
-/** What stands for nothing that either reader knows. */
+/** An escape that neither reader knows. */
 const unknown = "\\'"
 
 const escapes = (scalar: string): string =>
@@ -27,7 +27,7 @@ const escapes = (scalar: string): string =>
       half !== undefined ? "\\Uffffffff" : escape === "\\'" ? "'" : escape === "\\/" ? unknown : escape
   )
 
-/** Where the scalar that is opened at a place is closed; undefined where it is not, or not in its document. */
+/** Where the quoted scalar that starts at `at` is closed; undefined if it is not closed in its document. */
 const closingOf = (text: string, at: number): number | undefined => {
   const scalar = text[at] === "\"" ? /"[^"\\]*(?:\\[^][^"\\]*)*"/y : /'[^']*(?:''[^']*)*'/y
   scalar.lastIndex = at
@@ -35,13 +35,13 @@ const closingOf = (text: string, at: number): number | undefined => {
   return found === undefined || indicator.test(found.replace(/^.*/, "")) ? undefined : at + found.length
 }
 
-/** From 0. */
+/** The column of an offset, from 0. */
 export const columnOf = (text: string, at: number): number => at - text.lastIndexOf("\n", at - 1) - 1
 
-/** Later lines as deep as the scalar's opening, which is deeper than what it belongs to. */
+/** Indents continuation lines as deep as the scalar's start, which is deeper than its parent. */
 const indented = (scalar: string, column: number): string => scalar.replaceAll("\n", `\n${" ".repeat(column + 1)}`)
 
-/** The text as it is to be read. */
+/** The rewritten text. */
 export const readable = (text: string): string => {
   let written = ""
   let at = 0
@@ -49,7 +49,7 @@ export const readable = (text: string): string => {
     written += scalar ?? text.slice(at, end)
     at = end
   }
-  /** Until a scalar that ends later than the reader believes: from there on it is another text to it. */
+  /** Reads on until a scalar that Go ends later than the reader would: the rest must be scanned again. */
   const scan = (): void => {
     let previous = ""
     for (const token of new Yaml.Lexer().lex(text.slice(at))) {

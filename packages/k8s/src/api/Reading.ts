@@ -1,8 +1,8 @@
 /**
- * `Reading`: what `list` and `watch` are asked for: which version, which page, and which options exclude each other.
+ * `Reading`: the parameters of `list` and `watch`: which version, which page, and which options exclude each other.
  *
- * Pages after the first show the state at the revision of the first, which their `continue` token carries together with
- * the key to go on from.
+ * All pages show the state at the revision of the first. The `continue` token carries that revision together with the
+ * key to continue from.
  *
  * Source: k8s.io/apiserver/pkg/storage/etcd3/store.go, and for the rules on resourceVersionMatch and sendInitialEvents
  * k8s.io/apimachinery/pkg/apis/meta/internalversion/validation.
@@ -22,7 +22,7 @@ import type { WatchOptions } from "./WatchHub.ts"
 
 type Refused = StatusError.StatusError
 
-/** A request to read. */
+/** A read request. */
 export interface Asked {
   readonly core: { readonly storage: Storage }
   readonly request: Request
@@ -37,11 +37,11 @@ export interface Asked {
 export const defaults = {
   /** How long a read waits for a resourceVersion that is not reached yet. */
   futureVersion: "3 seconds",
-  /** A watch without timeoutSeconds ends after a random time between this and its double. */
+  /** A watch without timeoutSeconds ends after a random time between this and twice this, in milliseconds. */
   watchMillis: 1_800_000
 } as const
 
-/** Why an object is not shown as it was once exported: with what a server fills in left out. */
+/** Refuses `export`, a removed option that left out what the server fills in. */
 export const exportFault = ({ request }: Pick<Asked, "request">): Refused | undefined =>
   flag(request, "export")
     ? StatusError.badRequest("the export parameter, deprecated since v1.14, is no longer supported")
@@ -49,7 +49,7 @@ export const exportFault = ({ request }: Pick<Asked, "request">): Refused | unde
 
 const versionWithToken = StatusError.badRequest("specifying resource version is not allowed when using continue")
 
-/** A resourceVersion parameter: none, or a number. */
+/** The resourceVersion parameter: absent, or a number. */
 export const version = (exchange: Asked): Result.Result<number | undefined, Refused> => {
   const text = parameter(exchange.request, "resourceVersion") ?? ""
   if (text === "") return Result.succeed(undefined)
@@ -57,7 +57,7 @@ export const version = (exchange: Asked): Result.Result<number | undefined, Refu
   if (number && BigInt(text) < 2n ** 64n) return Result.succeed(Number(text))
   const { request, resource, route } = exchange
   const token = parameter(request, "continue") ?? ""
-  // A token is judged first, and goes with no version, whatever that is.
+  // The token is checked first. It excludes a resourceVersion, whether or not that is valid.
   if (token !== "" && (route.verb === "list" || route.verb === "deletecollection")) {
     return Result.flatMap(ContinueToken.decode(token), () => Result.fail(versionWithToken))
   }
@@ -65,7 +65,8 @@ export const version = (exchange: Asked): Result.Result<number | undefined, Refu
     number ? "value out of range" : "invalid syntax"
   }`
   const fault = FieldError.invalid("resourceVersion", text, error)
-  // Lists are judged before they come from the cache or elsewhere; the cache has words of its own, Events are not in it.
+  // A watch, and a get of anything but Events, is answered by the watch cache, which words this differently. Lists are
+  // checked before.
   const cached = route.verb === "watch" || (route.verb === "get" && resource.collection !== "events")
   return Result.fail(
     cached
@@ -74,7 +75,7 @@ export const version = (exchange: Asked): Result.Result<number | undefined, Refu
   )
 }
 
-/** Waits until the store has reached a revision, and gives up with 504. */
+/** Waits until the store has reached a revision; fails with 504 after a while. */
 export const reached = (storage: Storage, revision: number): Effect.Effect<void, Refused> =>
   storage.revision >= revision ? Effect.void : Effect.scoped(Effect.gen(function*() {
     const done = yield* Deferred.make<void>()
@@ -84,7 +85,7 @@ export const reached = (storage: Storage, revision: number): Effect.Effect<void,
           if (storage.revision >= revision) Deferred.doneUnsafe(done, Effect.void)
         }
         const end = storage.listen(look)
-        // It may have come as far since somebody looked.
+        // The revision may have been reached in the meantime.
         look()
         return end
       }),
@@ -101,14 +102,17 @@ const continuedFaults = (request: Request): ReadonlyArray<FieldError.FieldError>
     ? []
     : [FieldError.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")]
 
-/** Whether a watch begins with what there is, and is told when that is all: it is if it does not say where it begins. */
+/**
+ * Whether a watch starts with the existing objects and marks their end. Without `sendInitialEvents` it depends on where
+ * the watch starts.
+ */
 const isToldAll = (request: Request): boolean =>
   parameter(request, "sendInitialEvents") === undefined
     ? (parameter(request, "resourceVersionMatch") ?? "") === "" &&
       ["", "0"].includes(parameter(request, "resourceVersion") ?? "")
     : flag(request, "sendInitialEvents")
 
-/** Rules on options that exclude each other. */
+/** The rules on options that exclude each other. */
 export const optionFaults = (exchange: Asked): ReadonlyArray<FieldError.FieldError> => {
   const { request, route } = exchange
   const match = parameter(request, "resourceVersionMatch") ?? ""
@@ -136,7 +140,7 @@ export const optionFaults = (exchange: Asked): ReadonlyArray<FieldError.FieldErr
   return faults
 }
 
-/** Rules on what a list may match a resourceVersion by. */
+/** The rules on `resourceVersionMatch` of a list. */
 const matchFaults = ({ request }: Asked, match: string): ReadonlyArray<FieldError.FieldError> => {
   const revision = parameter(request, "resourceVersion") ?? ""
   const faults: Array<FieldError.FieldError> = []
@@ -156,7 +160,7 @@ const matchFaults = ({ request }: Asked, match: string): ReadonlyArray<FieldErro
 interface Plan {
   readonly listing: Listing
   readonly revision: number
-  /** The key that the page begins at, if there is one. */
+  /** The key that the page starts at, if any. */
   readonly from: string | undefined
 }
 
@@ -167,9 +171,8 @@ const inconsistent =
   "deleted between the time the first chunk was returned and now may show up in the list."
 
 /**
- * Which snapshot a list shows. The listing must be used before anything else happens. Where the selector leaves but one
- * object, the server reads that one: there are no pages to go on from, and no version but the latest. A list is read in
- * pages where it has a limit.
+ * The snapshot that a list shows. The listing must be used synchronously. If the selector leaves only one object, the
+ * server reads that object: without pages, and only in the latest version. A list with a limit is read in pages.
  */
 export const plan = (
   exchange: Asked,
@@ -202,7 +205,7 @@ export const plan = (
     })
   }
   const match = parameter(request, "resourceVersionMatch") ?? ""
-  // A resourceVersion with a limit has meant exactly that version since before there was a match to say so.
+  // A resourceVersion with a limit has meant that exact version since before resourceVersionMatch existed.
   const exact = match === "Exact" || (match === "" && !single && paged)
   if (!exact || wanted === undefined || wanted === 0) return Result.succeed(now())
   return wanted < storage.compacted
@@ -210,18 +213,21 @@ export const plan = (
     : Result.succeed(past(wanted))
 }
 
-/** What the keys of a list begin with: those in a namespace with the namespace, which its tokens do not tell. */
+/** The prefix of a list's keys: for a namespace its name, which tokens do not contain. */
 const prefixOf = ({ namespace }: ResourceRoute): string => namespace === "" ? "" : `${namespace}/`
 
-/** The token for the pages after a key of a list. */
+/** The token for the pages after a key. */
 export const tokenAfter = ({ route }: Pick<Asked, "route">, revision: number, key: string): string =>
   ContinueToken.encode(ContinueToken.after(revision, key.slice(prefixOf(route).length)))
 
-/** The metadata of a page that ends before the key of an index. How many are left is known where nothing is selected. */
+/**
+ * The metadata of a page that ends before the key at an index. The number of remaining items is known only without
+ * selectors.
+ */
 export const pageMetadata = (
   asked: Asked,
   { custom, keys, next, revision, selected }: {
-    /** Lists of custom objects tell where they go on even if they do not. */
+    /** The metadata of lists of custom objects always has `continue`, even if empty. */
     readonly custom: boolean
     readonly revision: number
     readonly keys: ReadonlyArray<string>
@@ -240,7 +246,7 @@ export const pageMetadata = (
   }
 }
 
-/** The index of the first key that is not before one, in sorted keys. */
+/** The index of the first key that is not less than `from`, in sorted keys. */
 export const indexFrom = (keys: ReadonlyArray<string>, from: string | undefined): number => {
   if (from === undefined) return 0
   let low = 0
@@ -253,7 +259,7 @@ export const indexFrom = (keys: ReadonlyArray<string>, from: string | undefined)
   return low
 }
 
-/** Whether the selector leaves but one object, whose key is known. */
+/** Whether the selector leaves only one object, whose key is known. */
 export const isSingle = ({ request, resource, route }: Asked, fields: Selecting.Selecting["fields"]): boolean => {
   const exactly = (name: string) =>
     fields.find(({ field, operator }) => field === name && operator === "=")?.value ?? ""
@@ -261,7 +267,7 @@ export const isSingle = ({ request, resource, route }: Asked, fields: Selecting.
     (resource.scope === "Cluster" || route.namespace !== "" || exactly("metadata.namespace") !== "")
 }
 
-/** Where a watch begins, how long it lasts, and which bookmarks it gets. */
+/** Where a watch starts, how long it lasts, and which bookmarks it gets. */
 export const watching = (
   { core, request, route }: Asked,
   since: number | undefined,
@@ -272,7 +278,7 @@ export const watching = (
   const seconds = Number(parameter(request, "timeoutSeconds") ?? 0)
   return {
     namespace: route.namespace,
-    // `sendInitialEvents=false` from 0 or nothing means: from now.
+    // `sendInitialEvents=false` from 0 or without a version means: from now on.
     since: initial
       ? undefined
       : since === undefined || since === 0
@@ -280,7 +286,7 @@ export const watching = (
       : since,
     markInitialEnd: initial && bookmarks,
     bookmarks,
-    // Less than nothing is over before it begins.
+    // A negative timeout ends the watch at once.
     timeoutMillis: seconds === 0 ? defaults.watchMillis * (1 + random()) : Math.max(0, seconds * 1000)
   }
 }

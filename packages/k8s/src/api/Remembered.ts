@@ -1,26 +1,26 @@
 /**
- * `Remembered`: what pure functions of JSON came to, for as long as it is likely to be asked again.
+ * `Remembered`: caches results of pure functions of JSON, for as long as they are likely to be needed again.
  *
- * By text, where the same content comes as ever new objects (bodies of requests, runs of a simulation), and by identity,
- * where it is one frozen object. Tables of texts are bounded: a full one begins anew.
+ * Results are cached by text if equal content keeps arriving in new objects (request bodies, runs of a simulation), and
+ * by identity if it is one frozen object. Tables of texts are bounded: a full one is cleared.
  */
 import { freeze } from "./Plain.ts"
 
 export const defaults = {
-  /** Characters of the texts in a table, together. */
+  /** The total number of characters of the texts in a table. */
   size: 1_000_000,
-  /** Characters of a text that is remembered. */
+  /** The longest text that is cached, in characters. */
   length: 16_384,
-  /** Characters of a text that `ofText` remembers. */
+  /** The longest text that `ofText` caches, in characters. */
   short: 256
 } as const
 
-/** Results by the text of what they were made of. */
+/** Results by the JSON text of their input. */
 export class ByText<A extends object> {
   private readonly known = new Map<string, A>()
   private size = 0
 
-  /** The result for a value of JSON: a former one, or what `make` says of it and its text. */
+  /** The cached result for a JSON value, or what `make` returns for it and its text. */
   get<V>(value: V, make: (value: V, text: string | undefined) => A | undefined): A | undefined {
     const text = JSON.stringify(value)
     if (text === undefined || text.length > defaults.length) return make(value, text)
@@ -38,7 +38,7 @@ export class ByText<A extends object> {
   }
 }
 
-/** One frozen object for all of the same text. */
+/** Returns one frozen object for all values with the same text. */
 export const interning = (): (value: unknown) => unknown => {
   const known = new ByText<object>()
   return (value) =>
@@ -47,7 +47,7 @@ export const interning = (): (value: unknown) => unknown => {
       : known.get(value, freeze) ?? value
 }
 
-/** Results of a function of short texts, the last few thousand; of longer ones it is asked each time. */
+/** Caches a function of short texts, for the last few thousand. For longer texts the function is called each time. */
 export const ofText = <A>(of: (text: string) => A, most = 4_000): (text: string) => A => {
   const known = new Map<string, A>()
   return (text) => {
@@ -65,8 +65,8 @@ export const ofText = <A>(of: (text: string) => A, most = 4_000): (text: string)
 const nothing: ReadonlyArray<never> = []
 
 /**
- * What is wrong with an object, which for most is nothing: that is remembered of a frozen one, and not found out again.
- * `of` must depend on the object alone.
+ * Caches that a frozen object has no faults, which holds for most, so that it is not checked again. `of` must depend on
+ * the object alone.
  */
 export const faultless = <A>(): (object: object, of: () => ReadonlyArray<A>) => ReadonlyArray<A> => {
   const known = new WeakSet<object>()

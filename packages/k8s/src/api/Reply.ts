@@ -1,6 +1,6 @@
 /**
- * What goes out by HTTP: the server's answer as bytes, in the encoding the client accepts, compressed where it is long;
- * a watch as one chunk of lines per event.
+ * `Reply`: the HTTP response: the server's answer as bytes, in an encoding that the client accepts, compressed if it is
+ * long; a watch as one chunk of lines per event.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/responsewriters.
  */
@@ -15,23 +15,26 @@ import type { ApiResponse } from "./Representation.ts"
 import * as Negotiation from "./Negotiation.ts"
 import * as Warnings from "./Warnings.ts"
 
-/** Answers longer than this many bytes are compressed for clients that accept gzip, as in a real server. */
+/** Responses longer than this many bytes are compressed for clients that accept gzip, as on a real server. */
 export const gzipAboveBytes = 128 * 1024
 
-/** What Go reads as true. */
+/** What Go parses as true. */
 const yes: ReadonlySet<string> = new Set(["1", "t", "T", "true", "TRUE", "True"])
 
-/** People at a terminal get indented JSON, and whoever asks for it. */
+/** Whether JSON is indented: if requested, and for browsers and command line tools. */
 const wantsPretty = ({ headers, query }: Request): boolean => {
   const asked = query.find(([name]) => name === "pretty")?.[1] ?? ""
   return asked === "" ? /^(?:curl|Wget|Mozilla\/5\.0)/.test(headers["user-agent"] ?? "") : yes.has(asked)
 }
 
-/** Of a Status there is but one form. */
+/** A Status has only one form. */
 const isStatus = (body: unknown): boolean =>
   typeof body === "object" && body !== null && (body as { readonly kind?: unknown }).kind === "Status"
 
-/** The body as bytes, and what they are. Bytes and text are sent as they came; what JSON it is, the server may say. */
+/**
+ * The body as bytes, with their content type. Bytes and text are sent as they are; the handler may set the type of
+ * JSON.
+ */
 const encodeBody = (body: unknown, said: string | undefined, request: Request): readonly [Uint8Array, string] => {
   if (body instanceof Uint8Array) return [body, said ?? "application/octet-stream"]
   const json = said !== undefined && /^application\/(?:[\w.-]+\+)?json\b/.test(said)
@@ -40,19 +43,19 @@ const encodeBody = (body: unknown, said: string | undefined, request: Request): 
   const chosen = isStatus(body) ? Negotiation.asItIs(accept) : Negotiation.accepted(accept)
   const encoding = chosen?.encoding ?? "json"
   const contentType = encoding === "json" && json ? said : Negotiation.contentTypes[encoding]
-  // A refusal to who accepts no form of it is not encoded but written down.
+  // If the client accepts no encoding of a Status, it gets JSON as a fallback.
   const written = isStatus(body) && chosen === undefined
   const pretty = written || chosen?.indented === true || wantsPretty(request)
   return [Buffer.from(Negotiation.encode(encoding, body, pretty), "utf8"), contentType]
 }
 
-/** Whether a header names gzip, and not as what is not wanted. */
+/** Whether a header accepts gzip, and not with weight 0. */
 const acceptsGzip = (header: string | undefined): boolean =>
   Negotiation.parseAccept(header).some(({ parameters: { q }, type }) =>
     type === "gzip" && (q === undefined || Number(q) > 0)
   )
 
-/** The fastest level, as in a real server. */
+/** The fastest level, as on a real server. */
 const gzip = (bytes: Uint8Array): Effect.Effect<Uint8Array> =>
   Effect.callback((resume) => {
     Zlib.gzip(
@@ -89,7 +92,7 @@ const watch = (
     Stream.mapArray((chunk) => [Buffer.from(chunk.map((event) => `${JSON.stringify(event)}\n`).join(""), "utf8")]),
     Stream.interruptWhen(Deferred.await(closing))
   )
-  // The empty first chunk sends the headers: a client waits for them before it believes that the watch stands.
+  // The empty first chunk sends the headers, without which a client does not know that the watch has started.
   return HttpServerResponse.stream(Stream.concat(Stream.make(Buffer.alloc(0)), lines), {
     status: answer.status,
     headers: answer.headers,
@@ -99,7 +102,7 @@ const watch = (
 
 const isPlain = (text: string): boolean => /^[\x20-\x7e\t]*$/.test(text)
 
-/** Headers are bytes: texts in them (warnings, with names of the client's) are UTF-8, which Node wants as Latin-1. */
+/** Node writes headers as Latin-1, but their text (warnings with names from the client) must be UTF-8 bytes. */
 const onTheWire = (headers: ApiResponse["headers"]): ApiResponse["headers"] =>
   Object.values(headers).every(isPlain)
     ? headers
@@ -107,13 +110,13 @@ const onTheWire = (headers: ApiResponse["headers"]): ApiResponse["headers"] =>
       Object.entries(headers).map(([name, text]) => [name, Buffer.from(text, "utf8").toString("latin1")])
     )
 
-/** With a line for each warning. Node writes an array so, which the type of headers does not know. */
+/** One header line per warning. Node writes an array that way, which the type of headers does not allow. */
 const warned = (warning: string) => (response: HttpServerResponse.HttpServerResponse) => {
   const lines = Warnings.lines(warning)
   return HttpServerResponse.setHeader(response, "warning", lines.length === 1 ? lines[0]! : lines as unknown as string)
 }
 
-/** The response to a request; a watch ends when `closing` is done. */
+/** The response to a request; a watch ends when `closing` completes. */
 export const make = (
   answer: ApiResponse,
   request: Request,

@@ -1,8 +1,8 @@
 /**
- * `Representation`: an answer in the form the client accepts: as it is, as a Table, or metadata only.
+ * `Representation`: a response in the form that the client accepts: as it is, as a Table, or as metadata only.
  *
- * An `Accept` header may name several forms; the first that can be given is. Errors and other `Status` answers are never
- * converted.
+ * An `Accept` header may name several forms; the first possible one is chosen. Errors and other `Status` responses are
+ * never converted.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/response.go and negotiation.
  */
@@ -21,22 +21,22 @@ import { parameter } from "./Routing.ts"
 import * as StatusError from "./StatusError.ts"
 import * as Table from "./Table.ts"
 
-/** The answer to any request; `events` is there if and only if it is a watch. */
+/** The response to any request; `events` is set if and only if it is a watch. */
 export interface ApiResponse extends Response {
-  /** Written as JSON without a last line break, whatever the client accepts. */
+  /** Written as JSON without a final newline, whatever the client accepts. */
   readonly json?: "compact" | "indented"
   readonly events?: Stream.Stream<WireEvent>
-  /** Where a process may begin, its answer being 101: nothing has begun before it is run. */
+  /** For a process, which is answered with 101. It is not started before this is run. */
   readonly process?: (given: Process) => Effect.Effect<Ended>
 }
 
-/** What a verb answers, before it is put into the form the client accepts. */
+/** What a verb returns, before it is converted to the form that the client accepts. */
 export type Answer =
   | {
     readonly _tag: "Object"
     readonly status: number
     readonly object: KubeObject
-    /** How it is shown, where it is of another kind than the resource. */
+    /** How it is displayed, if it has another kind than the resource. */
     readonly window?: Window
   }
   | {
@@ -47,33 +47,33 @@ export type Answer =
   | { readonly _tag: "Watch"; readonly events: Stream.Stream<WireEvent> }
   /** A body that is never converted, such as a `Status`. */
   | { readonly _tag: "Plain"; readonly status: number; readonly body: unknown }
-  /** What is no JSON at all. */
+  /** Plain text. */
   | { readonly _tag: "Text"; readonly text: string }
-  /** A process that may begin. */
+  /** A process to start. */
   | { readonly _tag: "Process"; readonly run: NonNullable<ApiResponse["process"]> }
 
-/** The kind that an answer is of. */
+/** The kind of a response. */
 export interface Shown {
   readonly group: string
   readonly version: string
   readonly kind: string
   readonly listKind: string
-  /** Absent of built-in kinds: items of their lists carry neither apiVersion nor kind. */
+  /** Absent for built-in kinds: items of their lists carry neither apiVersion nor kind. */
   readonly custom?: object | undefined
 }
 
-/** A kind that objects of several others are seen as. */
+/** A kind as which objects of several other kinds are displayed. */
 export interface Window {
   readonly goType: string
   readonly columns: ReadonlyArray<Column>
 }
 
-/** What was asked, of which kind, when, and how objects of the kind become a Table. */
+/** The request, the kind and time of its response, and how objects of the kind become a Table. */
 export interface Asked<R extends Shown> {
   readonly request: Request
   readonly resource: R
   readonly now: number
-  /** Whether there is a Table of it. */
+  /** Whether the response can be a Table. */
   readonly tabular: boolean
   readonly table: (resource: R, objects: ReadonlyArray<KubeObject>, options: Table.Options) => unknown
 }
@@ -81,7 +81,7 @@ export interface Asked<R extends Shown> {
 const json = { "content-type": "application/json" }
 const text = { "content-type": "text/plain" }
 
-/** A refusal. */
+/** The response for a refusal. */
 export const refused = (error: StatusError.StatusError): ApiResponse => ({
   status: error.status,
   headers: { ...json, ...error.headers },
@@ -91,13 +91,13 @@ export const refused = (error: StatusError.StatusError): ApiResponse => ({
 /** A JSON body. */
 export const plain = (status: number, body: unknown): ApiResponse => ({ status, headers: json, body })
 
-/** The answer, once what the request has begun is over. */
+/** The response, once the process that the request starts has ended. */
 export const finished = ({ process: given }: Request, response: ApiResponse): Effect.Effect<ApiResponse> =>
   given === undefined || response.process === undefined
     ? Effect.succeed(response)
     : Effect.map(response.process(given), (body) => ({ status: 200, headers: response.headers, body }))
 
-/** The answer as a stream: the events of a watch, or the lines of a text. */
+/** The response as a stream: the events of a watch, or the lines of a text. */
 export const streamed = ({ lines }: Request, { events, ...response }: ApiResponse): StreamResponse => ({
   ...response,
   values: events ??
@@ -106,18 +106,21 @@ export const streamed = ({ lines }: Request, { events, ...response }: ApiRespons
       : Stream.empty)
 })
 
-/** The forms an object can be given in. */
+/** The forms in which an object can be sent. */
 type As = "Object" | "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList"
 
 export interface Form {
   readonly as: As
-  /** Of meta.k8s.io. */
+  /** The version of meta.k8s.io. */
   readonly version: "v1" | "v1beta1"
 }
 
 const forms: ReadonlySet<string> = new Set(["Table", "PartialObjectMetadata", "PartialObjectMetadataList"])
 
-/** The first alternative of the Accept header that the server can give; undefined for none. Not all has a Table. */
+/**
+ * The first alternative of the Accept header that the server can produce; undefined if there is none. Not every
+ * response has a Table.
+ */
 export const form = (header: string | undefined, tabular: boolean): Form | undefined => {
   for (const alternative of Negotiation.parseAccept(header)) {
     if (Negotiation.spoken(alternative) === undefined) continue
@@ -147,13 +150,13 @@ const include = (asked: Pick<Asked<Shown>, "request">): Result.Result<Table.Incl
   ))
 }
 
-/** The Go type behind an answer, as its messages name it. */
+/** The Go type of a response, as error messages name it. */
 const goType = ({ resource }: { readonly resource: Shown }, list: boolean): string =>
   resource.custom !== undefined
     ? list ? "unstructured.UnstructuredList" : "unstructured.Unstructured"
     : `${resource.group === "" ? "core" : resource.group.split(".")[0]!}.${list ? resource.listKind : resource.kind}`
 
-/** Only the classic form of a custom list has an empty `continue`. */
+/** An empty `continue` appears only in the classic form of a custom list. */
 const withoutEmpty = ({ continue: token, ...rest }: JsonValue.JsonObject): JsonValue.JsonObject =>
   token === undefined || token === "" ? rest : { ...rest, continue: token }
 
@@ -200,7 +203,7 @@ const items = <R extends Shown>(
 
 const untypedForms = new WeakMap<KubeObject, object>()
 
-/** An object without apiVersion and kind, made once and frozen like the object. */
+/** An object without apiVersion and kind, created once and frozen like the object. */
 const untyped = (object: KubeObject): object => {
   let form = untypedForms.get(object)
   if (form === undefined) {
@@ -234,7 +237,7 @@ const single = <R extends Shown>(
     case "PartialObjectMetadata":
       return Result.succeed(partial(object, version))
     case "PartialObjectMetadataList":
-      // To the server a custom object could be a list, until it looks.
+      // The real server only notices while converting that a custom object is not a list, so the message differs.
       return Result.fail(
         asked.resource.custom !== undefined && window === undefined ?
           StatusError.plain("content is not a list") :
@@ -248,7 +251,7 @@ const single = <R extends Shown>(
   }
 }
 
-/** Events whose objects are tables or metadata. Only the first table says what its columns are. */
+/** Events whose objects are Tables or metadata. Only the first Table defines the columns. */
 const events = <R extends Shown>(
   asked: Asked<R>,
   stream: Stream.Stream<WireEvent>,
@@ -259,7 +262,7 @@ const events = <R extends Shown>(
     if (event.type === "ERROR") return event
     return { type: event.type, object: freeze(f(event.object as KubeObject)) as KubeObject }
   }
-  // A bookmark is of the form that was asked for: a client that decodes metadata, or tables, knows no other.
+  // A bookmark has the requested form, too: a client that decodes metadata or Tables knows no other.
   if (as !== "Table") {
     return Result.succeed(Stream.map(stream, (event) => convert(event, (object) => partial(object, version))))
   }
@@ -288,7 +291,7 @@ const events = <R extends Shown>(
   })
 }
 
-/** The answer in the form that the client accepts, or the refusal of one that cannot be given. */
+/** The response in the form that the client accepts, or a refusal if that is impossible. */
 export const present = <R extends Shown>(
   asked: Asked<R>,
   answer: Answer

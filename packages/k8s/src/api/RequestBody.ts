@@ -1,8 +1,8 @@
 /**
- * The body of a request, from bytes to a JSON value, or why it is refused.
+ * `RequestBody`: decodes the body of a request to a JSON value, or returns why it is refused.
  *
- * JSON and YAML of any kind, protobuf of built-in kinds; what does not parse is refused in the words of a real server,
- * which differ from verb to verb. Whether the value is a fit object is not decided here.
+ * Reads JSON and YAML of any kind, and protobuf of built-in kinds. A body that does not parse is refused in the words
+ * of a real server, which differ from verb to verb. Whether the value is a suitable object is not decided here.
  *
  * Source: k8s.io/apiserver pkg/endpoints/handlers (`transformDecodeError`, patch.go); compared with 1.20.2.
  */
@@ -21,13 +21,13 @@ export interface Body {
   readonly method: Method
   readonly contentType: string | undefined
   readonly bytes: Uint8Array
-  /** The kind the path speaks of; asked for only where a message names it. */
+  /** The kind that the path refers to; evaluated only if a message names it. */
   readonly kind: Effect.Effect<string | undefined>
 }
 
 /**
- * A patch that does not parse, and what the decoder says of it. It is the body of the request like any other: whether the
- * object is there to be patched matters first.
+ * A patch that does not parse, with the decoder's error. It is passed on like any other body, because a missing object
+ * is reported first.
  */
 export class Unreadable {
   readonly said: string
@@ -44,22 +44,22 @@ const unsupportedMediaType = StatusError.unsupportedMediaTypes([
   Protobuf.mediaType
 ])
 
-/** The value; undefined for no body where none is needed. */
+/** The value; undefined if there is no body and none is needed. */
 export const decode = (body: Body): Effect.Effect<Result.Result<unknown, StatusError.StatusError>> => {
   const { bytes, method } = body
   if (bytes.length === 0 && method === "DELETE") return Effect.succeed(Result.succeed(undefined))
   const encoding = encodingOf(body)
   if (encoding === undefined) {
-    // Which patches a kind takes is the server's to say.
+    // Which patch types a kind supports is decided later.
     return Effect.succeed(method === "PATCH" ? Result.succeed(undefined) : Result.fail(unsupportedMediaType))
   }
   const text = encoding === "protobuf" ? "" : Buffer.from(bytes).toString("utf8")
-  // What a server-side apply means by its text, keys that occur twice included, is its own verb's to say.
+  // Server-side apply needs the text itself, for instance for repeated keys.
   if (method === "PATCH" && encoding === "yaml") return Effect.succeed(Result.succeed(text))
   const decoded = encoding === "protobuf" ? Protobuf.decode(bytes) : Negotiation.decode(encoding, text, bytes)
   if (encoding === "json" && Result.isSuccess(decoded)) {
     DuplicateFields.note(decoded.success, text)
-    // Those of a patch are not followed into the object that it makes.
+    // For a patch they are not tracked into the object that it produces.
     if (method !== "PATCH") WrittenNumbers.note(decoded.success, text)
   }
   if (encoding === "yaml" && Result.isSuccess(decoded)) YamlBody.note(decoded.success, text)
@@ -73,19 +73,19 @@ export const decode = (body: Body): Effect.Effect<Result.Result<unknown, StatusE
     : undefined
   return said === undefined
     ? Effect.succeed(Result.mapError(decoded, StatusError.badRequest))
-    // What has been read is a document of JSON, whatever it was written in.
+    // What could be read is reported as JSON, whatever encoding it had.
     : Effect.map(malformed(body, Result.isSuccess(decoded) ? "json" : encoding, said), Result.fail)
 }
 
 const encodingOf = ({ contentType, method }: Body): Encoding | undefined =>
   method !== "PATCH" && contentType !== undefined && Negotiation.parseMediaType(contentType).type === Protobuf.mediaType
     ? "protobuf"
-    // The types of patches are for patches only.
+    // The content types of patches are for patches only.
     : method !== "PATCH" && contentType?.includes("-patch+") === true
     ? undefined
     : Negotiation.bodyEncoding(contentType)
 
-/** 400; each verb has its own way of saying so. */
+/** 400, in the words of the verb. */
 const malformed = (
   { bytes, kind, method }: Body,
   encoding: Encoding,

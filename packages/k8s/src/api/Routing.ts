@@ -1,16 +1,16 @@
 /**
- * `Routing`: what a request is about, read from its method and path alone, before anything is looked up.
+ * `Routing`: what a request is about, from its method and path alone, before any look-up.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/request/requestinfo.go. A path that is not below `/api/VERSION` or
- * `/apis/GROUP/VERSION` with a resource in it is a `Path`: discovery, health, or nothing at all.
+ * `/apis/GROUP/VERSION` with a resource is a `Path`: discovery, health, or unknown.
  */
 import type { Request } from "@effect-operator/core/Transport"
 import * as Remembered from "./Remembered.ts"
 
-/** The verb as authorization and audit name it; `""` of a method that means nothing. */
+/** The verb as authorization and audit name it; `""` for a method without a meaning. */
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection" | ""
 
-/** A request for a resource. */
+/** A resource request. */
 export interface ResourceRoute {
   readonly _tag: "Resource"
   readonly verb: Verb
@@ -18,7 +18,7 @@ export interface ResourceRoute {
   readonly group: string
   readonly version: string
   readonly plural: string
-  /** `""` without one. */
+  /** `""` if there is none. */
   readonly namespace: string
   /** `""` for the collection. */
   readonly name: string
@@ -30,27 +30,27 @@ export interface ResourceRoute {
 
 export interface PathRoute {
   readonly _tag: "Path"
-  /** `["apis", "apps", "v1"]`; the first is `""` where the path begins with two slashes, and so leads nowhere. */
+  /** `["apis", "apps", "v1"]`; the first is `""` if the path starts with two slashes, which leads nowhere. */
   readonly segments: ReadonlyArray<string>
 }
 
 export type Route = ResourceRoute | PathRoute
 
-/** Subresources of a Namespace, which look like the resources in it. */
+/** Subresources of a Namespace, whose paths look like those of resources in it. */
 const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"])
 
 /** The first value of a query parameter. */
 export const parameter = (request: Pick<Request, "query">, name: string): string | undefined =>
   request.query.find(([key]) => key === name)?.[1]
 
-/** A boolean query parameter: whatever is there counts as true, but for `false` and `0`. */
+/** A boolean query parameter: any value counts as true, except `false` and `0`. */
 export const flag = (request: Pick<Request, "query">, name: string): boolean => {
   const value = parameter(request, name)
   return value !== undefined && value !== "0" && value.toLowerCase() !== "false"
 }
 
 const verbOf = (request: Request, name: string, watchPrefix: boolean): Verb => {
-  // The old prefix is itself the verb, whatever the method; whether the method may be used there is not said here.
+  // The old prefix itself is the verb, whatever the method. Whether the method is allowed is checked elsewhere.
   if (watchPrefix) return "watch"
   switch (request.method) {
     case "POST":
@@ -65,7 +65,7 @@ const verbOf = (request: Request, name: string, watchPrefix: boolean): Verb => {
       return ""
     case "GET":
     case "HEAD":
-      // `watch` on the URL of a named object is a plain GET; the old prefix watches there too.
+      // `watch` on the URL of a named object is a plain GET, except under the old prefix.
       return name !== "" ? "get" : flag(request, "watch") ? "watch" : "list"
   }
 }
@@ -78,17 +78,17 @@ const decode = (path: string): string => {
   }
 }
 
-/** Verbs that stand in a path, before what they are about. */
+/** Verbs that are part of a path, before the resource. */
 const pathVerbs: ReadonlySet<string> = new Set(["watch", "proxy"])
 
-/** What a path says, whatever is done there. */
+/** What a path refers to, whatever the verb. */
 type Place = PathRoute | Omit<ResourceRoute, "verb">
 
 const place = Remembered.ofText((path): Place => {
-  // An escaped slash is one. Slashes at either end do not count, those within make empty parts.
+  // An escaped slash counts as one. Leading and trailing slashes are ignored; inner ones make empty segments.
   const trimmed = decode(path).replace(/^\/+|\/+$/g, "")
   const segments = trimmed === "" ? [] : trimmed.split("/")
-  // Two slashes at the end have an empty part between them, which counts where there is no resource yet.
+  // Two trailing slashes make an empty segment, which counts if no resource has been named yet.
   const asPath = path.endsWith("//") ? [...segments, ""] : segments
   if (path.startsWith("//")) return { _tag: "Path", segments: ["", ...segments] }
   const prefix = segments[0] === "api" ? 1 : segments[0] === "apis" ? 2 : undefined
@@ -105,12 +105,12 @@ const place = Remembered.ofText((path): Place => {
     rest = rest.slice(2)
   }
   const [plural = "", name = "", ...subresource] = rest
-  // A Namespace lies, for authorization and admission, in itself.
+  // For authorization and admission, a Namespace belongs to itself.
   if (plural === "namespaces" && group === "" && namespace === "") namespace = ""
   return { _tag: "Resource", group, version, plural, namespace, name, subresource: subresource.join("/"), watchPrefix }
 }, 1_000)
 
-/** Reads a request line. Total. */
+/** Parses a request line. Never fails. */
 export const route = (request: Request): Route => {
   const at = place(request.path)
   if (at._tag === "Path") return at

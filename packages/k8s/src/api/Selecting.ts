@@ -1,7 +1,7 @@
 /**
- * `Selecting`: label and field selectors of a request, as one predicate on objects.
+ * `Selecting`: the label and field selectors of a request, as one predicate on objects.
  *
- * A label or field that cannot be understood is refused with 400, and so is a field the kind does not offer.
+ * A selector that cannot be parsed, or a field that the kind does not support, is refused with 400.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request } from "@effect-operator/core/Transport"
@@ -18,17 +18,17 @@ export interface Selecting {
   readonly fields: Selector.FieldSelector
 }
 
-/** A field's value as a selector compares it. */
+/** Reads a field's value as a selector compares it. */
 export type FieldReader = (object: KubeObject) => string
 
-/** What a kind offers to field selectors. */
+/** The field selectors that a kind supports. */
 export interface Selectable {
   readonly fields: Readonly<Record<string, FieldReader>>
-  /** The refusal of another field. */
+  /** The refusal of any other field. */
   readonly unsupported: (field: string) => StatusError.StatusError
 }
 
-/** Absent is the empty string. */
+/** Absent counts as the empty string. */
 const text = (value: unknown): string => value === undefined || value === null ? "" : String(value)
 
 /** Readers for dotted paths. */
@@ -42,17 +42,17 @@ export const fieldsAt = (...paths: ReadonlyArray<string>): Record<string, FieldR
 export const commonFields = (namespaced: boolean): Record<string, FieldReader> =>
   namespaced ? fieldsAt("metadata.name", "metadata.namespace") : fieldsAt("metadata.name")
 
-/** 400 of a field that a custom kind does not offer. */
+/** 400: a custom kind does not support the field. */
 export const unsupportedField = (field: string): StatusError.StatusError =>
   StatusError.badRequest(`field label not supported: ${field}`)
 
-/** Selectors that can be understood, whether or not the kind has the fields. */
+/** Parsed selectors, whether or not the kind supports their fields. */
 export interface Parsed {
   readonly labels: Selector.LabelSelector
   readonly fields: Selector.FieldSelector
 }
 
-/** Reads `labelSelector` and `fieldSelector`, and sees that the numbers beside them are numbers. */
+/** Parses `labelSelector` and `fieldSelector`, and checks the numeric parameters beside them. */
 export const parse = (request: Request): Result.Result<Parsed, StatusError.StatusError> => {
   for (const name of ["timeoutSeconds", "limit"]) {
     const number = Parameters.integer(request, name)
@@ -65,7 +65,7 @@ export const parse = (request: Request): Result.Result<Parsed, StatusError.Statu
   return Result.succeed({ labels: labels.success, fields: fields.success })
 }
 
-/** What the selectors select of a kind. */
+/** Applies parsed selectors to a kind. */
 export const read = (
   selectable: Selectable,
   { fields, labels }: Parsed

@@ -1,5 +1,5 @@
 /**
- * `StatusError`: the refusals of an API server, as HTTP code and `Status` body.
+ * `StatusError`: the errors of an API server, as HTTP code and `Status` body.
  *
  * Every function gives exactly the wording, reason and details of a real server. `details` is present only where the
  * server sends it: some bodies have none, some have an empty one, and clients (client-go's `IsNotFound` and the like)
@@ -12,7 +12,7 @@
 import type { Status, StatusCause, StatusDetails } from "@effect-operator/core/Status"
 import * as FieldError from "../schema/FieldError.ts"
 
-/** An answer that is no success. */
+/** An error response. */
 export interface StatusError {
   /** The HTTP code; also in the body. */
   readonly status: number
@@ -21,7 +21,7 @@ export interface StatusError {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What a message is about: any resource descriptor. A subresource is part of the plural: `deployments/scale`. */
+/** The resource that a message is about. A subresource is part of the plural: `deployments/scale`. */
 export interface Target {
   /** `""` for the core group. */
   readonly group: string
@@ -32,7 +32,7 @@ export interface Target {
 export const targetName = (target: Target): string =>
   target.group === "" ? target.plural : `${target.plural}.${target.group}`
 
-/** A failure of any kind. An empty `reason` is left out, as the server does. */
+/** An error of any kind. As on the server, an empty `reason` is left out. */
 export const make = (
   status: number,
   reason: string,
@@ -54,7 +54,7 @@ export const make = (
   ...(headers === undefined ? {} : { headers })
 })
 
-/** Go leaves empty strings and lists out of the JSON. */
+/** Go omits empty strings and lists from the JSON. */
 const about = (name: string, group: string, kind: string, causes: ReadonlyArray<StatusCause> = []): StatusDetails => ({
   ...(name === "" ? {} : { name }),
   ...(group === "" ? {} : { group }),
@@ -77,8 +77,10 @@ export const genericNotFound: StatusError = make(
   {}
 )
 
-/** 409: the name is taken, by an object that may be on its way out. Whoever gave a generateName is told that it failed,
- * though the name may have been the client's own. */
+/**
+ * 409: the name is taken, perhaps by an object that is being deleted. If generateName was set, the message is about
+ * that, even if the name was the client's own.
+ */
 export const alreadyExists = (
   target: Target,
   name: string,
@@ -108,11 +110,11 @@ export const conflict = (target: Target, name: string, why: string): StatusError
     aboutTarget(target, name)
   )
 
-/** Why of a write with a stale resourceVersion. */
+/** The reason for refusing a write with a stale resourceVersion. */
 export const objectModified =
   "the object has been modified; please apply your changes to the latest version and try again"
 
-/** 409: server-side apply met fields of other managers; one cause per field. */
+/** 409: server-side apply conflicts with fields of other managers; one cause per field. */
 export const applyConflict = (message: string, causes: ReadonlyArray<StatusCause>): StatusError =>
   make(409, "Conflict", message, causes.length === 0 ? {} : { causes })
 
@@ -139,7 +141,7 @@ export const invalidOptions = (
   errors: ReadonlyArray<FieldError.FieldError>
 ): StatusError => invalid(kind, "meta.k8s.io", "", errors)
 
-/** 422 of a patch that parses but does not fit the object: a failed `test`, a missing path. The cause is not told. */
+/** 422: a patch parses but does not fit the object: a failed `test`, a missing path. The cause is not included. */
 export const unprocessablePatch: StatusError = make(
   422,
   "Invalid",
@@ -153,7 +155,7 @@ export const badRequest = (message: string): StatusError => make(400, "BadReques
 /** 401. */
 export const unauthorized: StatusError = make(401, "Unauthorized", "Unauthorized")
 
-/** 403: `pods "x" is forbidden: why`; without a name the collection, without a target the path. */
+/** 403: `pods "x" is forbidden: why`; without a name for the collection, without a target for the path. */
 export const forbidden = (
   target: Target | undefined,
   name: string,
@@ -169,7 +171,7 @@ export const forbidden = (
       aboutTarget(target, name, causes)
     )
 
-/** 403: a namespace that is being deleted takes nothing new. */
+/** 403: nothing can be created in a namespace that is being deleted. */
 export const namespaceTerminating = (target: Target, name: string, namespace: string): StatusError =>
   forbidden(
     target,
@@ -182,7 +184,7 @@ export const namespaceTerminating = (target: Target, name: string, namespace: st
     }]
   )
 
-/** 405: the verb does not exist for that path. */
+/** 405: the path does not support the verb. */
 export const methodNotAllowed: StatusError = make(
   405,
   "MethodNotAllowed",
@@ -190,11 +192,11 @@ export const methodNotAllowed: StatusError = make(
   {}
 )
 
-/** 405 with a reason of its own, such as a create while the CRD is terminating. */
+/** 405 with its own message, such as for a create while the CRD is terminating. */
 export const methodNotAllowedBecause = (target: Target, message: string): StatusError =>
   make(405, "MethodNotAllowed", message, aboutTarget(target, ""))
 
-/** 406 of the router before built-in resources and documents, which lists what the route produces (go-restful). */
+/** 406 of the router in front of built-in resources and documents, which lists what the route produces (go-restful). */
 export const notAcceptable = (types: ReadonlyArray<string>): StatusError =>
   make(406, "NotAcceptable", `406: Not Acceptable\n\nAvailable representations: ${types.join(", ")}`, {})
 
@@ -202,13 +204,13 @@ export const notAcceptable = (types: ReadonlyArray<string>): StatusError =>
 export const notAcceptableTypes = (types: ReadonlyArray<string>): StatusError =>
   make(406, "NotAcceptable", `only the following media types are accepted: ${types.join(", ")}`)
 
-/** 406 of a watch: there is none in YAML. */
+/** 406 for a watch, which YAML does not have. */
 export const notAcceptableWatch: StatusError = notAcceptableTypes([
   "application/json;stream=watch",
   "application/vnd.kubernetes.protobuf;stream=watch"
 ])
 
-/** 406 that says why. */
+/** 406 with a message. */
 export const notAcceptableBecause = (message: string): StatusError => make(406, "NotAcceptable", message)
 
 /** 410, reason `Expired`: a resourceVersion or continue token is too old; list again. */
@@ -222,7 +224,7 @@ export const expired = (message: string, continueToken?: string): StatusError =>
 /** 410, reason `Gone`. */
 export const gone = (message: string): StatusError => make(410, "Gone", message)
 
-/** 410 of a watch or list that starts before the kept history. */
+/** 410: a watch or list starts before the kept history. */
 export const tooOldResourceVersion = (requested: string, oldest: string): StatusError =>
   expired(`too old resource version: ${requested} (${oldest})`)
 
@@ -230,10 +232,10 @@ export const tooOldResourceVersion = (requested: string, oldest: string): Status
 export const requestEntityTooLarge = (why: string): StatusError =>
   make(413, "RequestEntityTooLarge", `Request entity too large: ${why}`)
 
-/** 415 of a patch of a built-in resource. */
+/** 415: a patch type that a built-in resource does not support. */
 export const unsupportedMediaType: StatusError = make(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
-/** 415 that lists what the server can read: for any other write, and for patches of custom resources. */
+/** 415 that lists the supported types: for any other write, and for patches of custom resources. */
 export const unsupportedMediaTypes = (types: ReadonlyArray<string>): StatusError =>
   make(
     415,
@@ -247,7 +249,7 @@ export const tooManyRequests = (message: string, retryAfterSeconds: number): Sta
     "retry-after": String(retryAfterSeconds)
   })
 
-/** 429 of an eviction that a disruption budget forbids; where no time is given, it has neither header nor detail of one. */
+/** 429: a disruption budget forbids an eviction. Without a time it has neither header nor detail for one. */
 export const evictionRefused = (causes: ReadonlyArray<StatusCause>, retryAfterSeconds?: number): StatusError =>
   make(
     429,
@@ -261,7 +263,7 @@ export const evictionRefused = (causes: ReadonlyArray<StatusCause>, retryAfterSe
 export const internal = (message: string): StatusError =>
   make(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] })
 
-/** 500 without reason and details: what a server makes of an error it does not know. */
+/** 500 without reason and details, for an error that the server does not know. */
 export const plain = (message: string): StatusError => make(500, "", message)
 
 /** 500, reason `ServerTimeout`. */
@@ -281,14 +283,14 @@ export const serviceUnavailable = (message: string): StatusError => make(503, "S
 export const timeout = (message: string, details: StatusDetails = {}): StatusError =>
   make(504, "Timeout", `Timeout: ${message}`, details)
 
-/** 504 of the filter that minds the time, which writes its Status without saying what it is. */
+/** 504 of the timeout filter, which writes its Status without apiVersion and kind. */
 export const allottedTimeout: StatusError = (() => {
   const { body, status } = timeout("request did not complete within the allotted timeout")
   const { apiVersion: _, kind: __, ...rest } = body
   return { status, body: rest as Status }
 })()
 
-/** 504: a read asked for a version the server has not reached. */
+/** 504: a read requested a version that the server has not reached. */
 export const tooLargeResourceVersion = (requested: string, current: string): StatusError => ({
   ...timeout(`Too large resource version: ${requested}, current: ${current}`, {
     causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],

@@ -1,12 +1,12 @@
 /**
- * `Storage`: the objects of an API server and how they came to be, as etcd keeps them.
+ * `Storage`: the objects of an API server and their history, as etcd keeps them.
  *
- * One counter, the revision, grows by one with every change of anything; it is the resourceVersion of the object
- * changed. Every change stays in an append-only log until it is compacted, so that the state at an earlier revision
- * can be given again (pages of one list) and a watch can start in the past.
+ * One counter, the revision, increases by one with every change. It is the resourceVersion of the changed object. Every
+ * change stays in an append-only log until it is compacted, so that earlier states can be read (for the pages of a
+ * list) and a watch can start in the past.
  *
- * All operations are synchronous and atomic; `put` and `remove` take constant time whatever is stored. Stored objects
- * are deep-frozen and may be handed out as they are. Listeners run inside the write, in order of registration.
+ * All operations are synchronous and atomic; `put` and `remove` take constant time, however much is stored. Stored
+ * objects are deep-frozen and can be shared without copying. Listeners run inside the write, in order of registration.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { WatchEvent } from "@effect-operator/core/WatchEvent"
@@ -14,20 +14,20 @@ import { freeze } from "./Plain.ts"
 
 /** One committed change. */
 export interface Change {
-  /** The revision the change made; also the resourceVersion of `object`. */
+  /** The revision of the change; also the resourceVersion of `object`. */
   readonly revision: number
   readonly type: "ADDED" | "MODIFIED" | "DELETED"
-  /** Which objects: `pods`, `deployments.apps`. */
+  /** `pods`, `deployments.apps`. */
   readonly collection: string
   /** `namespace/name`, or `name`. */
   readonly key: string
   /** `""` in a cluster-scoped collection. */
   readonly namespace: string
-  /** The new state; of a deletion the last one, with the deletion's resourceVersion. */
+  /** The new state; for a deletion the last state, with the deletion's resourceVersion. */
   readonly object: KubeObject
-  /** The state before; absent of a creation. */
+  /** The previous state; absent for a creation. */
   readonly previous?: KubeObject
-  /** The change as a watch shows it, made once for all watches. */
+  /** The watch event of the change, created once for all watches. */
   readonly event: WatchEvent
 }
 
@@ -37,7 +37,7 @@ export interface Listing {
   readonly get: (key: string) => KubeObject
 }
 
-/** The objects of a store at one moment; never changes, and may be shared by any number of stores. */
+/** The objects of a store at one moment; immutable, and shareable by any number of stores. */
 export interface Image {
   readonly revision: number
   readonly collections: ReadonlyMap<string, ReadonlyMap<string, KubeObject>>
@@ -46,7 +46,7 @@ export interface Image {
 /** The order of a list: by bytes of the key. */
 const byKey = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Objects by key; the sorted keys are made when a list asks for them. */
+/** Objects by key; the keys are sorted when a list needs them. */
 class Bucket {
   readonly objects = new Map<string, KubeObject>()
   private sorted: ReadonlyArray<string> | undefined
@@ -67,7 +67,7 @@ class Bucket {
 }
 
 class Collection {
-  /** Belongs to an image: must not change. */
+  /** Part of an image: must not change. */
   shared = false
   readonly all = new Bucket()
   readonly byNamespace = new Map<string, Bucket>()
@@ -95,14 +95,14 @@ class Collection {
   }
 }
 
-/** A collection of these objects, without a history. */
+/** A collection of these objects, without history. */
 const filled = (objects: ReadonlyMap<string, KubeObject>): Collection => {
   const collection = new Collection()
   for (const [key, object] of objects) collection.set(key, object.metadata.namespace ?? "", object)
   return collection
 }
 
-/** The collections of an image, made once for all stores that begin with it. */
+/** The collections of an image, created once for all stores that start from it. */
 const shared = new WeakMap<Image, ReadonlyMap<string, Collection>>()
 
 const collectionsOf = (image: Image): ReadonlyMap<string, Collection> => {
@@ -137,7 +137,7 @@ const emptyListing: Listing = {
 export class Storage {
   /** The newest revision. Starts at 1, as in etcd. */
   revision = 1
-  /** Nothing is known any more of what happened up to this revision. */
+  /** History up to this revision is compacted. */
   compacted = 0
   private readonly collections = new Map<string, Collection>()
   private readonly listeners = new Set<(change: Change) => void>()
@@ -145,12 +145,12 @@ export class Storage {
   private log: Array<Change> = []
   private readonly historyLimit: number
 
-  /** `historyLimit`: about how many changes are kept; the oldest are compacted when there are twice as many. */
+  /** `historyLimit`: about how many changes are kept; when there are twice as many, the oldest are compacted. */
   constructor(historyLimit: number) {
     this.historyLimit = historyLimit
   }
 
-  /** The collection, for a write: one that is shared with other stores becomes this one's own. */
+  /** The collection, for a write: one that is shared with other stores is copied first. */
   private collection(name: string): Collection {
     let collection = this.collections.get(name)
     if (collection === undefined) this.collections.set(name, collection = new Collection())
@@ -162,12 +162,12 @@ export class Storage {
     return this.collections.get(collection)?.all.objects.get(key)
   }
 
-  /** How many objects a collection, or one namespace of it, holds. */
+  /** The number of objects in a collection, or in one namespace of it. */
   count(collection: string, namespace = ""): number {
     return this.collections.get(collection)?.bucket(namespace)?.objects.size ?? 0
   }
 
-  /** Creates or replaces. The object is frozen and given the new resourceVersion. */
+  /** Creates or replaces an object, which is frozen and gets the new resourceVersion. */
   put(collection: string, key: string, namespace: string, object: KubeObject): Change {
     const into = this.collection(collection)
     const previous = into.all.objects.get(key)
@@ -186,7 +186,7 @@ export class Storage {
     })
   }
 
-  /** Removes an object; `undefined` where there is none. */
+  /** Removes an object; `undefined` if there is none. */
   remove(collection: string, key: string, namespace: string): Change | undefined {
     const previous = this.get(collection, key)
     if (previous === undefined) return undefined
@@ -217,7 +217,7 @@ export class Storage {
       this.compact(this.log[this.log.length - this.historyLimit - 1]!.revision)
     }
     this.pending.push(change)
-    // A listener may write: its changes are told after this one, to everyone.
+    // A listener may write: its changes are delivered after this one, to all listeners.
     if (this.pending.length === 1) {
       for (let next = this.pending[0]; next !== undefined; next = this.pending[0]) {
         for (const listener of this.listeners) listener(next)
@@ -227,7 +227,7 @@ export class Storage {
     return change
   }
 
-  /** The objects of a collection, or of one namespace of it, sorted by key, as they are now. */
+  /** The current objects of a collection, or of one namespace of it, sorted by key. */
   list(collection: string, namespace = ""): Listing {
     const bucket = this.collections.get(collection)?.bucket(namespace)
     return bucket === undefined
@@ -235,7 +235,7 @@ export class Storage {
       : { keys: bucket.keys, get: (key) => bucket.objects.get(key)! }
   }
 
-  /** As `list`, as it was at a revision that is neither compacted nor in the future. */
+  /** As `list`, at a revision that is neither compacted nor in the future. */
   listAt(collection: string, revision: number, namespace = ""): Listing {
     const source = this.collections.get(collection)
     if (source === undefined) return emptyListing
@@ -251,13 +251,13 @@ export class Storage {
     return { keys: [...objects.keys()].sort(byKey), get: (key) => objects.get(key)! }
   }
 
-  /** The changes of one collection, or of all, after a revision that is not compacted, oldest first. */
+  /** The changes of one collection, or of all, after a revision that is not compacted; oldest first. */
   changesAfter(revision: number, collection?: string): ReadonlyArray<Change> {
     const log = collection === undefined ? this.log : this.collections.get(collection)?.log ?? []
     return log.slice(firstAfter(log, revision))
   }
 
-  /** Forgets what happened up to a revision; the objects stay. A revision in the future means the newest. */
+  /** Forgets the history up to a revision; the objects stay. A revision in the future means the newest. */
   compact(revision: number): void {
     const upTo = Math.min(revision, this.revision)
     if (upTo <= this.compacted) return
@@ -276,20 +276,20 @@ export class Storage {
     })
   }
 
-  /** What is stored now, for other stores to begin with. */
+  /** An image of what is stored now, for other stores to start from. */
   image(): Image {
     const collections = [...this.collections].map(([name, { all }]) => [name, new Map(all.objects)] as const)
     return { revision: this.revision, collections: new Map(collections) }
   }
 
-  /** Begins with an image, in place of nothing: for a store that holds nothing yet. History starts here. */
+  /** Starts from an image. The store must be empty; its history starts here. */
   begin(image: Image): void {
     for (const [name, collection] of collectionsOf(image)) this.collections.set(name, collection)
     this.revision = image.revision
     this.compacted = image.revision
   }
 
-  /** Calls back within every later change; the result ends that. */
+  /** Calls the listener inside every later change; the returned function unsubscribes. */
   listen(listener: (change: Change) => void): () => void {
     this.listeners.add(listener)
     return () => {

@@ -1,5 +1,5 @@
 /**
- * `Table`: objects as the rows kubectl prints.
+ * `Table`: objects as the rows that kubectl prints.
  *
  * Source: k8s.io/apimachinery/pkg/apis/meta/v1 Table.
  */
@@ -7,22 +7,22 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as JsonValue from "../schema/JsonValue.ts"
 import type { Column } from "./PrinterColumns.ts"
 
-/** What a row holds of its object. */
+/** What a row contains of its object. */
 export type Include = "None" | "Metadata" | "Object"
 
 export interface Options {
   readonly include: Include
   readonly now: number
-  /** False in a watch after its first event: `columnDefinitions` is null then. */
+  /** False after the first event of a watch: `columnDefinitions` is null then. */
   readonly columns: boolean
   readonly metadata: JsonValue.JsonObject
-  /** The version of meta.k8s.io the client asked for. */
+  /** The version of meta.k8s.io that the client requested. */
   readonly version: string
 }
 
 const templateGeneration = "deprecated.daemonset.template.generation"
 
-/** Metadata by itself. What a DaemonSet has in an annotation only when it is shown as a whole is not in it. */
+/** The metadata alone, without the annotation that a DaemonSet has only in its full form. */
 export const metadataOf = (object: KubeObject): KubeObject["metadata"] => {
   const { annotations, ...metadata } = object.metadata
   if (annotations?.[templateGeneration] === undefined) return object.metadata
@@ -49,7 +49,7 @@ const definition = ({ description, format, name, priority, type }: Column): unkn
   priority
 })
 
-/** The objects as a Table; `more` is what a row has besides. */
+/** The objects as a Table. `more` adds fields to a row. */
 export const make = (
   columns: ReadonlyArray<Column>,
   objects: ReadonlyArray<KubeObject>,

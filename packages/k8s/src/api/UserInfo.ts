@@ -1,5 +1,5 @@
 /**
- * `UserInfo`: who asks, as authentication found out, and the names of users and groups that mean something to a server.
+ * `UserInfo`: the authenticated user of a request, and the user and group names that are special to a server.
  *
  * Source: k8s.io/apiserver/pkg/authentication/user and pkg/authentication/serviceaccount.
  */
@@ -9,7 +9,7 @@ export interface UserInfo {
   readonly username: string
   readonly groups: ReadonlyArray<string>
   readonly uid?: string
-  /** What else is known of the user, by key. */
+  /** Additional attributes of the user, by key. */
   readonly extra?: Readonly<Record<string, ReadonlyArray<string>>>
 }
 
@@ -17,16 +17,16 @@ export const masters = "system:masters"
 export const authenticated = "system:authenticated"
 export const unauthenticated = "system:unauthenticated"
 
-/** Who asks where nobody says who: an administrator. */
+/** The user of in-process requests that name none: an administrator. */
 export const administrator: UserInfo = { username: "kubernetes-admin", groups: [masters, authenticated] }
 
-/** Who asks without credentials over a network. */
+/** The user of requests without credentials over a network. */
 export const anonymous: UserInfo = { username: "system:anonymous", groups: [unauthenticated] }
 
 /** Members of `system:masters` may do everything, whatever the roles say. */
 export const isMaster = (user: UserInfo): boolean => user === administrator || user.groups.includes(masters)
 
-/** The user with `system:authenticated` among the groups, where every user with credentials is. */
+/** The user with `system:authenticated` among the groups, as for every user with credentials. */
 export const known = (user: UserInfo): UserInfo =>
   user.groups.includes(authenticated) ? user : { ...user, groups: [...user.groups, authenticated] }
 
@@ -34,13 +34,13 @@ const prefix = "system:serviceaccount:"
 
 export const serviceAccountName = (namespace: string, name: string): string => `${prefix}${namespace}:${name}`
 
-/** The groups every account of a namespace is in. */
+/** The groups of every service account of a namespace. */
 export const serviceAccountGroups = (namespace: string): ReadonlyArray<string> => [
   "system:serviceaccounts",
   `system:serviceaccounts:${namespace}`
 ]
 
-/** A service account, as one of its tokens would authenticate it. */
+/** A service account, as its token would authenticate it. */
 export const serviceAccount = (
   namespace: string,
   name: string,
@@ -51,7 +51,7 @@ export const serviceAccount = (
   ...more
 })
 
-/** Namespace and name of the account that a user name stands for. */
+/** The namespace and name of the service account in a user name. */
 export const splitServiceAccount = (
   username: string
 ): { readonly namespace: string; readonly name: string } | undefined => {
@@ -63,7 +63,7 @@ export const splitServiceAccount = (
     : { namespace: namespace!, name }
 }
 
-/** The form a user has in reviews and audit events: what is empty is left out. */
+/** The user in reviews and audit events, without empty fields. */
 export const toApi = (user: UserInfo): Readonly<Record<string, unknown>> => ({
   username: user.username,
   ...(user.uid === undefined || user.uid === "" ? {} : { uid: user.uid }),

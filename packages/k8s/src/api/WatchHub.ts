@@ -1,11 +1,11 @@
 /**
  * `WatchHub`: the open watches, and what each of them sees of a change.
  *
- * A commit hands its event to every watch concerned before the write is answered; a watch owns an unbounded queue, so
- * that no writer ever waits for a reader. A watch that falls too far behind is ended instead, as the real server does,
- * and its client resumes from the last resourceVersion it saw. Opening a watch, its first events and its registration
- * are one synchronous step, so nothing is lost or doubled in between. A watch exists from the moment its stream is run
- * until that ends; one that nobody runs costs nothing.
+ * A commit delivers its event to every matching watch before the write is answered. Each watch has an unbounded queue,
+ * so a writer never waits for a reader. As on a real server, a watch that falls too far behind is ended, and its client
+ * resumes from the last resourceVersion it saw. Opening a watch, its first events and its registration are one
+ * synchronous step, so nothing is lost or duplicated in between. A watch exists from the moment its stream is run until
+ * that ends; a stream that is not run costs nothing.
  *
  * Source: k8s.io/apiserver/pkg/storage/cacher/cache_watcher.go.
  */
@@ -22,27 +22,27 @@ import * as StatusError from "./StatusError.ts"
 import type { Change, Storage } from "./Storage.ts"
 
 export const defaults = {
-  /** How often a watch that allows bookmarks gets one. */
+  /** The interval of bookmarks, for a watch that allows them, in milliseconds. */
   bookmarkMillis: 60_000,
-  /** How long before its end a watch gets its last bookmark. */
+  /** How long before its end a watch gets its last bookmark, in milliseconds. */
   lastBookmarkMillis: 2_000,
-  /** Changes that may wait in a watch before it is ended. */
+  /** How many changes may be queued in a watch before it is ended. */
   backlog: 100_000
 } as const
 
-/** Which objects of a collection: `""` for all namespaces; no `matches` for all of them. */
+/** Objects of a collection: `""` for all namespaces; without `matches`, all objects. */
 export interface Selection {
   readonly collection: string
   readonly namespace: string
   readonly matches?: (object: KubeObject) => boolean
-  /** Changes as they were committed, with the state before, for who can select only later; `matches` is not asked. */
+  /** Deliver changes as committed, with the previous state, for a reader that filters later; `matches` is ignored. */
   readonly whole?: boolean
 }
 
 export interface WatchOptions extends Selection {
-  /** Only changes after this revision; `undefined` for the present objects first. */
+  /** Only changes after this revision; `undefined` to start with the existing objects. */
   readonly since: number | undefined
-  /** Mark the end of the present objects with a bookmark. */
+  /** Mark the end of the existing objects with a bookmark. */
   readonly markInitialEnd: boolean
   readonly bookmarks: boolean
   readonly timeoutMillis: number
@@ -55,15 +55,18 @@ interface Watcher {
   readonly selection: Selection
   readonly queue: Queue.Queue<WireEvent, Cause.Done>
   readonly since: number
-  /** The queue may hold so many events. */
+  /** The limit of queued events. */
   readonly capacity: number
 }
 
-/** A deep-frozen object with another resourceVersion. */
+/** The object with another resourceVersion, deep-frozen. */
 const withRevision = (object: KubeObject, revision: number): KubeObject =>
   freeze({ ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } })
 
-/** What a watch with a selector sees of a change: entering is ADDED, leaving is DELETED with the state before. */
+/**
+ * What a watch with a selector sees of a change: an object that starts to match is ADDED; one that stops matching is
+ * DELETED, with its previous state.
+ */
 export const visible = (
   change: Pick<Change, "type" | "object" | "previous" | "revision" | "event">,
   matches: ((object: KubeObject) => boolean) | undefined
@@ -78,7 +81,7 @@ export const visible = (
     : { type: "DELETED", object: withRevision(change.previous!, change.revision) }
 }
 
-/** What a watch is told of a change. */
+/** The event that a watch gets for a change. */
 const seen = (change: Change, { matches, whole }: Selection): WireEvent | undefined =>
   whole === true ? change : visible(change, matches)
 
@@ -98,10 +101,10 @@ const bookmark = (options: WatchOptions, revision: number, end: boolean): WireEv
 export class WatchHub {
   private readonly storage: Storage
   private readonly backlog: number
-  /** By collection and namespace ("" for all): a change looks only at the watches that can see it. */
+  /** By collection and namespace ("" for all), so that a change visits only the watches that can see it. */
   private readonly watchers = new Map<string, Map<string, Set<Watcher>>>()
   private count = 0
-  /** How often `endAll` was called, for a collection, or ("") for all. */
+  /** How often `endAll` was called, by collection, or "" for all. */
   private readonly endings = new Map<string, number>()
 
   constructor(storage: Storage, backlog: number = defaults.backlog) {
@@ -110,7 +113,7 @@ export class WatchHub {
     storage.listen((change) => this.publish(change))
   }
 
-  /** How many watches are open. */
+  /** The number of open watches. */
   get open(): number {
     return this.count
   }
@@ -152,13 +155,13 @@ export class WatchHub {
     if (namespaces.size === 0) this.watchers.delete(collection)
   }
 
-  /** Ends a watch cleanly: what waits in it is still delivered. */
+  /** Ends a watch after its queued events have been delivered. */
   private end(watcher: Watcher): void {
     this.remove(watcher)
     Queue.endUnsafe(watcher.queue)
   }
 
-  /** Ends every watch of a collection, as when its definition is deleted or changed; of all without one. */
+  /** Ends all watches of a collection, as when its definition is deleted or changed; without one, all watches. */
   endAll(collection?: string): void {
     this.endings.set(collection ?? "", (this.endings.get(collection ?? "") ?? 0) + 1)
     const ending = collection === undefined ? [...this.watchers.values()] : [this.watchers.get(collection) ?? new Map()]
@@ -170,7 +173,9 @@ export class WatchHub {
     return (this.endings.get("") ?? 0) + (this.endings.get(collection) ?? 0)
   }
 
-  /** The present objects, or the changes since, as events. `undefined` where that part of the log is compacted. */
+  /**
+   * The existing objects, or the changes since a revision, as events. `undefined` if that part of the log is compacted.
+   */
   private firstEvents(options: WatchOptions): Array<WireEvent> | undefined {
     const { collection, matches, namespace, since } = options
     if (since === undefined) {
@@ -205,12 +210,12 @@ export class WatchHub {
       capacity: this.backlog + events.length
     }
     this.add(watcher)
-    // Ended between the request and the first read: what was to be told until then is still told.
+    // Ended between the request and the first read: earlier events are still delivered.
     if (this.endingsOf(options.collection) !== endings) this.end(watcher)
     return watcher
   }
 
-  /** Bookmarks about once a minute and shortly before the end, then the end. */
+  /** Sends bookmarks about once a minute and shortly before the end, then ends the watch. */
   private readonly tick = (options: WatchOptions, watcher: Watcher) =>
     Effect.gen({ self: this }, function*() {
       const clock = yield* Clock.Clock
@@ -221,7 +226,7 @@ export class WatchHub {
         if (now >= end) break
         const next = now + defaults.bookmarkMillis
         const until = !options.bookmarks ? end : now < last ? Math.min(next, last) : end
-        // Whole milliseconds: a remainder that the clock rounds away would make this spin.
+        // Whole milliseconds: a fraction that the clock rounds away would make this loop spin.
         yield* Effect.sleep(Math.max(1, Math.ceil(until - now)))
         if (until < end && this.storage.revision >= watcher.since) {
           Queue.offerUnsafe(watcher.queue, bookmark(options, this.storage.revision, false))
@@ -230,7 +235,7 @@ export class WatchHub {
       this.end(watcher)
     })
 
-  /** The events of a watch. Fails never; a version that is too old is an ERROR event. */
+  /** The events of a watch. Never fails; a version that is too old is an ERROR event. */
   watch(options: WatchOptions): Stream.Stream<WireEvent> {
     if (options.timeoutMillis <= 0) return Stream.empty
     const endings = this.endingsOf(options.collection)

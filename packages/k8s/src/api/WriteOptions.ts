@@ -1,5 +1,5 @@
 /**
- * `WriteOptions`: the query parameters of a write, read and judged.
+ * `WriteOptions`: parses and validates the query parameters of a write.
  *
  * Source: k8s.io/apimachinery/pkg/apis/meta/v1/validation.
  */
@@ -11,21 +11,21 @@ import { byteLength } from "./Names.ts"
 import { parameter } from "./Routing.ts"
 import * as StatusError from "./StatusError.ts"
 
-/** Options every write takes. */
+/** The options of every write. */
 export interface WriteOptions {
   readonly dryRun: boolean
   readonly fieldManager: string
   readonly fieldValidation: "Ignore" | "Warn" | "Strict"
 }
 
-/** An apply has the options of a patch, under rules of its own. */
+/** An apply has the options of a patch, but rules of its own. */
 export type OptionsKind = "CreateOptions" | "UpdateOptions" | "PatchOptions" | "ApplyOptions" | "DeleteOptions"
 
-/** The faults of `dryRun`, as query and DeleteOptions have it. */
+/** The faults of `dryRun`, in a query or DeleteOptions. */
 export const dryRunFaults = (values: ReadonlyArray<string>): ReadonlyArray<FieldError.FieldError> =>
   values.every((value) => value === "All") ? [] : [FieldError.notSupported("dryRun", values, ["All"])]
 
-/** Reads and judges the query parameters of a write. */
+/** Parses and validates the query parameters of a write. */
 export const read = (
   { request }: { readonly request: Request },
   kind: OptionsKind
@@ -54,7 +54,7 @@ export const read = (
   })
 }
 
-/** The user agent up to the first slash, as far as a manager may be named so. */
+/** The user agent up to the first slash, shortened to what a field manager may be named. */
 const defaultManager = (request: Request): string => {
   const [agent] = (request.headers["user-agent"] ?? "").split("/", 1) as [string]
   if (/^[ -~]{1,128}$/.test(agent)) return agent

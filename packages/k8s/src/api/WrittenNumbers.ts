@@ -1,8 +1,8 @@
 /**
  * `WrittenNumbers`: the whole numbers of a JSON text that are not written as integers, such as `1.0` and `1e3`.
  *
- * A JSON value cannot say so, but Go does not read them into an integer: they are found in the text and remembered
- * beside the value that was read from it.
+ * A parsed JSON value cannot show them, but Go does not decode them into an integer. So they are found in the text and
+ * remembered beside the parsed value.
  */
 
 export interface Written {
@@ -15,17 +15,17 @@ const remembered = new WeakMap<object, ReadonlyArray<Written>>()
 
 const none: ReadonlyArray<Written> = []
 
-/** Those found when a value was read; none for a value that came otherwise. */
+/** Those found when the value was parsed; none for any other value. */
 export const of = (value: unknown): ReadonlyArray<Written> =>
   typeof value === "object" && value !== null ? remembered.get(value) ?? none : none
 
-/** Remembers those of a value beside another that was made of it. */
+/** Carries them over to a value derived from another. */
 export const carry = (from: object, to: object): void => {
   const found = remembered.get(from)
   if (found !== undefined) remembered.set(to, found)
 }
 
-/** Whether there may be any: most texts have none, and are looked at no further. */
+/** Whether there may be any: most texts have none and need no scan. */
 const suspicious = /[:,[]\s*-?\d+[.eE]/
 
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]|-?\d[\d.eE+-]*/gs
@@ -66,7 +66,7 @@ export const find = (json: string): ReadonlyArray<Written> => {
   return found
 }
 
-/** Remembers those of the text a value was read from. */
+/** Remembers the numbers of the text that a value was parsed from. */
 export const note = (value: unknown, text: string): void => {
   if (typeof value !== "object" || value === null) return
   const found = find(text)

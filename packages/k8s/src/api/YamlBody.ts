@@ -1,7 +1,7 @@
 /**
- * `YamlBody`: a body in YAML, with the keys that occur twice in it.
+ * `YamlBody`: a body in YAML, and the keys that are repeated in it.
  *
- * The last of several equal keys counts, and of several documents the first. JSON is YAML, so this reads both.
+ * The last of several equal keys counts, and the first of several documents. JSON is YAML, so this reads both.
  *
  * Source: sigs.k8s.io/yaml (`Unmarshal`, `UnmarshalStrict`), go.yaml.in/yaml/v2 decode.go (`setMapIndex`).
  */
@@ -17,7 +17,10 @@ export interface Parsed {
 
 const startOf = (node: unknown): number | undefined => Yaml.isNode(node) ? node.range?.[0] : undefined
 
-/** A value is read before it is found to have been there: what repeats in it comes first, and the line is the value's. */
+/**
+ * Go decodes a value before it notices that its key is repeated: repetitions inside it come first, and the line is the
+ * value's.
+ */
 const repeatedKeys = (read: GoYaml.Read, node: unknown): ReadonlyArray<string> => {
   if (Yaml.isSeq(node)) return node.items.flatMap((item) => repeatedKeys(read, item))
   if (!Yaml.isMap(node)) return []
@@ -32,25 +35,25 @@ const repeatedKeys = (read: GoYaml.Read, node: unknown): ReadonlyArray<string> =
   })
 }
 
-/** The repetitions as one error of several lines; undefined for none. */
+/** The repetitions as one error of several lines; undefined if there are none. */
 export const repeatedFault = (repeated: ReadonlyArray<string>): string | undefined =>
   repeated.length === 0 ? undefined : `yaml: unmarshal errors:\n${repeated.map((line) => `  ${line}`).join("\n")}`
 
 const texts = new WeakMap<object, string>()
 
-/** Remembers the text a value was read from. */
+/** Remembers the text that a value was parsed from. */
 export const note = (value: unknown, text: string): void => {
   if (typeof value === "object" && value !== null) texts.set(value, text)
 }
 
-/** The repetitions in the text a value was read from; none for a value that came otherwise. */
+/** The repetitions in the text that a value was parsed from; none for any other value. */
 export const repeatedOf = (value: unknown): ReadonlyArray<string> => {
   const text = typeof value === "object" && value !== null ? texts.get(value) : undefined
   const parsed = text === undefined ? undefined : parse(text)
   return parsed === undefined || "error" in parsed ? [] : parsed.repeated
 }
 
-/** Reads a body; the error is the parser's. */
+/** Parses a body, or returns the parser's error. */
 export const parse = (text: string): Parsed | { readonly error: string } =>
   Result.match(GoYaml.read(text), {
     onFailure: (said) => ({ error: `error converting YAML to JSON: ${said}` }),

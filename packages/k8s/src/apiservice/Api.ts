@@ -1,17 +1,18 @@
 /**
- * `Api`: one group version that an operator serves by itself, behind the cluster's aggregator.
+ * `Api`: a group version that an operator serves itself, behind the cluster's aggregator.
  *
- * The aggregator sends everything below `/apis/GROUP/VERSION` to whoever an APIService names. One for a group of the
- * cluster's own would take the cluster's own objects away: such a group is refused when it is declared, and so are kinds
- * of another group version than the one they are served in, which break discovery of the whole cluster.
+ * The aggregator forwards every request below `/apis/GROUP/VERSION` to the Service of the matching APIService. For one
+ * of the cluster's own groups this would hide the cluster's objects, so such a group is refused when it is declared.
+ * Kinds of a group version other than the one they are served in are refused as well: they would break discovery of the
+ * whole cluster.
  */
 import * as Tables from "../kinds/tables.ts"
 import type { Any, Kind } from "./Kind.ts"
 
 export const defaults = {
-  /** Where the group stands among those that have a resource of the same name: as custom resources. */
+  /** The priority of the group among groups with a resource of the same name: that of custom resources. */
   groupPriorityMinimum: 1000,
-  /** Where the version stands in its group. */
+  /** The priority of the version in its group. */
   versionPriority: 15
 } as const
 
@@ -29,7 +30,7 @@ export interface Api<out R = never> {
   readonly version: string
   /** `group/version`. */
   readonly groupVersion: string
-  /** Of its APIService: `version.group`. */
+  /** The name of its APIService: `version.group`. */
   readonly name: string
   readonly kinds: ReadonlyArray<Kind<R>>
   readonly groupPriorityMinimum: number
@@ -44,7 +45,7 @@ const refuse = (field: string, value: string, remedy: string): never => {
   throw new Error(`ApiService.make: ${field}: ${JSON.stringify(value)}: ${remedy}`)
 }
 
-/** Declares a group version. Throws where serving it would disturb the cluster: that is a mistake in the program. */
+/** Declares a group version. Throws if serving it would disturb the cluster, which is a mistake in the program. */
 export const make = <R = never>(options: Options<R>): Api<R> => {
   const { group, groupPriorityMinimum, kinds, version, versionPriority } = { ...defaults, ...options }
   const groupVersion = `${group}/${version}`

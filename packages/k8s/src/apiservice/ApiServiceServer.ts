@@ -1,18 +1,18 @@
 /**
  * `ApiServiceServer`: serves an `Api` behind the cluster's aggregator, for as long as its layer lives.
  *
- * | what comes | answer |
+ * | request | response |
  * |---|---|
- * | without the aggregator's certificate, or before the cluster has said which one that is | 401 |
- * | from somebody whom the cluster does not allow it | 403 |
- * | everything else | what a kube-apiserver would answer of a custom resource |
+ * | without the aggregator's certificate, or before the cluster has published its authority | 401 |
+ * | not allowed by the cluster's RBAC | 403 |
+ * | any other | as a kube-apiserver responds for a custom resource |
  *
- * Like the webhook server it keeps certificates in a Secret that all replicas share, replaces them in time, and keeps the
- * caBundle of its APIService what it should be, or shows those that somebody keeps in files. After SIGTERM it lingers (see
- * `Linger`). On close every watch ends cleanly, and answers under way go out.
+ * Like the webhook server it keeps its certificates in a Secret that all replicas share, renews them in time and
+ * maintains the caBundle of its APIService, or it uses certificates that somebody else maintains in files. After
+ * SIGTERM it lingers (see `Linger`). On shutdown every watch ends cleanly, and requests in flight are finished.
  *
- * How it is reached is the `Listener` in context: HTTPS, or, in tests, a call of the in-memory API server. On a `Board` it
- * has a check, `api GROUP/VERSION`.
+ * The `Listener` in context decides how it is reached: over HTTPS or, in tests, by a call of the in-memory API server.
+ * It registers the check `api GROUP/VERSION` on the `Board`.
  */
 import * as Informers from "@effect-operator/core/Informers"
 import { KubeClient } from "@effect-operator/core/KubeClient"
@@ -48,25 +48,25 @@ export const defaults = {
 } as const
 
 export interface Options {
-  /** Of the Secret, with `-api-tls`. */
+  /** The prefix of the Secret's name, followed by `-api-tls`. */
   readonly name: string
-  /** The Service through which the aggregator comes. */
+  /** The Service through which the aggregator reaches the operator. */
   readonly service: Registration.ServiceReference
   /**
-   * Whether the operator runs beside the cluster, on the host of its API server: it registers itself then, until it ends,
-   * with a Service that leads there. Otherwise that is what the manifests do.
+   * Whether the operator runs beside the cluster, on the host of its API server. It then registers itself while it
+   * runs, with a Service that leads to this host. Otherwise the manifests register it.
    */
   readonly localhost?: boolean | undefined
-  /** `host:port` or `:port`; `:8443` by default, and beside the cluster a free port of this host. */
+  /** `host:port` or `:port`; `:8443` by default, beside the cluster a free port of this host. */
   readonly address?: string | undefined
-  /** The Secret's name. */
+  /** The name of the Secret. */
   readonly secret?: string | undefined
   readonly certificates?: Serving.Certificates | undefined
   /** How long a request may take to arrive. */
   readonly requestTimeout?: Duration.Input | undefined
-  /** How long it is served after SIGTERM; what `EFFECT_OPERATOR_LINGER` says by default, and 5 s if that is silent. */
+  /** How long it is served after SIGTERM; by default `EFFECT_OPERATOR_LINGER`, or 5 s if that is not set. */
   readonly linger?: Duration.Input | undefined
-  /** How long answers under way may take on close. */
+  /** How long requests in flight may take on shutdown. */
   readonly closeGrace?: Duration.Input | undefined
 }
 
@@ -74,15 +74,15 @@ export class ApiServiceServer
   extends Context.Service<ApiServiceServer, Serving.Served>()("@effect-operator/k8s/apiservice/ApiServiceServer")
 {}
 
-/** What answers requests, without a socket. */
+/** Responds to requests without a socket. */
 export type Handler = (request: Request) => Effect.Effect<Representation.ApiResponse>
 
-/** A way to be reached without a socket, and so without certificates: who asks is what the headers say. */
+/** A way to reach the API without a socket, and so without certificates: the headers name the user. */
 export interface Listener {
   readonly listen: (handler: Handler, options: Options) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** HTTPS where there is none. */
+/** The listener in context; HTTPS if there is none. */
 export const Listener: Context.Reference<Listener | undefined> = Context.Reference<Listener | undefined>(
   "@effect-operator/k8s/apiservice/Listener",
   { defaultValue: () => undefined }
@@ -90,11 +90,11 @@ export const Listener: Context.Reference<Listener | undefined> = Context.Referen
 
 export const secretName = ({ name, secret }: Pick<Options, "name" | "secret">): string => secret ?? `${name}-api-tls`
 
-/** Serves an API. Building it does not wait for certificates: see `ready`. */
+/** Serves an API. Building the layer does not wait for certificates: see `ready`. */
 export const layer = <R>(api: Api<R>, options: Options): Layer.Layer<ApiServiceServer, never, KubeClient | R> =>
   Layer.effect(ApiServiceServer, make(api, options))
 
-/** A caller in this process is who the aggregator's usual headers say. */
+/** A caller in this process is the user in the aggregator's usual headers. */
 const inProcess: FrontProxy.Trust = {
   clientAuthorityPem: "",
   allowedNames: [],
@@ -106,7 +106,7 @@ const inProcess: FrontProxy.Trust = {
 
 const unauthorized: Representation.ApiResponse = (() => {
   const { headers, ...answer } = Representation.refused(StatusError.unauthorized)
-  // The next request comes by a connection of its own, which may be trusted.
+  // The next request opens a connection of its own, which may be trusted by then.
   return { ...answer, headers: { ...headers, connection: "close" } }
 })()
 
@@ -182,10 +182,10 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
       if (server !== undefined) fork(server.trust(trust?.clientAuthorityPem ?? ""))
     })
   }
-  // Its certificates are kept in that namespace, before it can be registered.
+  // The Secret is in that namespace, so it must exist before the API can be registered.
   const room = Registration.makeRoom(options.service)
   if (options.localhost === true) yield* Effect.ignore(room)
-  // Comes before the sockets are closed: a watch that ends leaves its connection free.
+  // Runs before the sockets are closed, so that ended watches leave idle connections.
   const ending = Effect.andThen(engine.endWatches, Deferred.succeed(closing, undefined))
   const { closeGrace, requestTimeout } = options
   const serving: Serving.Serving = listener === undefined
@@ -210,7 +210,7 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
         }).pipe(
           Effect.tap((made) => {
             server = made
-            // What was learnt while it began to listen.
+            // The authority may have become known while the server started to listen.
             return made.trust(trust?.clientAuthorityPem ?? "")
           }),
           Effect.tap(() => Effect.addFinalizer(() => ending))

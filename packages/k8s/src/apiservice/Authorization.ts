@@ -1,7 +1,7 @@
 /**
- * `Authorization`: who may do what is the cluster's to say, by its roles: asked with a SubjectAccessReview, remembered for
- * a while (see `AccessReviews`). Members of `system:masters` may do everything. While the cluster does not answer, nobody
- * is let in (500).
+ * `Authorization`: authorizes requests by the cluster's roles, with a SubjectAccessReview that is cached for a while
+ * (see `AccessReviews`). Members of `system:masters` may do everything. While the cluster does not respond, every
+ * request fails with 500.
  *
  * Source: k8s.io/apiserver/pkg/server/options/authorization.go.
  */
@@ -15,11 +15,11 @@ import { isMaster } from "../api/UserInfo.ts"
 import type { Authorize } from "./Engine.ts"
 
 export const defaults = {
-  /** For one review with all its tries. */
+  /** For one review, with all attempts. */
   timeout: "10 seconds"
 } as const
 
-/** What is empty is not said. */
+/** Without empty fields. */
 const given = (fields: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== ""))
 
@@ -32,7 +32,7 @@ const reviewed = (attributes: Attributes.Attributes): AccessReviews.Attributes =
   return { resourceAttributes: given(fields) }
 }
 
-/** Asks the API server behind a client. */
+/** Authorizes by asking the API server of a client. */
 export const make = (client: Client): Authorize => {
   const review = AccessReviews.make(client)
   const unanswered = (message: string) =>

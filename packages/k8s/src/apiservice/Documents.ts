@@ -1,7 +1,7 @@
 /**
- * `Documents`: what an API server of one's own tells about itself: discovery in both forms, OpenAPI 2 and 3, its health.
+ * `Documents`: the documents of an operator's own API: discovery in both forms, OpenAPI 2 and 3, and health.
  *
- * Made once: the kinds do not change while it runs.
+ * Built once: the kinds do not change at run time.
  */
 import type { Request } from "@effect-operator/core/Transport"
 import { createHash } from "node:crypto"
@@ -22,10 +22,10 @@ const text = (status: number, body: string): ApiResponse => ({
   body
 })
 
-/** 404 of a path nobody serves. */
+/** 404 for a path that is not served. */
 export const unserved = text(404, "404 page not found\n")
 
-/** Paths that anybody may read. */
+/** Paths that need no authorization. */
 export const open: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"])
 
 const tagged = (request: Request, body: unknown): ApiResponse => {
@@ -34,7 +34,7 @@ const tagged = (request: Request, body: unknown): ApiResponse => {
   return request.headers["if-none-match"] === etag ? { status: 304, headers } : { status: 200, headers, body }
 }
 
-/** Answers the paths that are about no object. */
+/** Responds to paths that are not about an object. */
 export const make = (api: Api<unknown>, served: ReadonlyArray<Served>) => {
   const { group, groupVersion, version } = api
   const told: DiscoveryDocuments.Group = { name: group, versions: [version] }

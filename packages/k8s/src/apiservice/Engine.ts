@@ -1,9 +1,9 @@
 /**
- * `Engine`: requests for one group version, from whoever asks to the answer, without any socket.
+ * `Engine`: handles the requests for one group version, from authorization to the response, without a socket.
  *
- * All kinds share one log, so that resourceVersions are comparable between them, as they are in a cluster. Versions begin
- * with the time: what a client read before a restart is older than all there is now, so that its watch is told 410 and it
- * lists anew. Authorization is asked before anything is looked up.
+ * All kinds share one log, so that their resourceVersions are comparable, as in a cluster. The first version is derived
+ * from the time. So what a client read before a restart is older than everything that exists now, and its watch gets
+ * 410 and lists again. A request is authorized before anything is looked up.
  */
 import type * as Informers from "@effect-operator/core/Informers"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
@@ -30,21 +30,21 @@ import * as Views from "./Views.ts"
 import * as Writes from "./Writes.ts"
 
 export const defaults = {
-  /** How many changes are kept for watches and pages that go on; what is older is 410. */
+  /** How many changes are kept for watches and the pages of lists; older ones get 410. */
   history: 10_000,
-  /** How long a request waits for a view to have been computed once. */
+  /** How long a request waits until a view has been computed for the first time. */
   syncTimeout: "5 seconds"
 } as const
 
-/** A request with whom it comes from, its body still to be read. */
+/** A request with its user, its body still to be read. */
 export interface Asked {
   readonly request: Request
   readonly user: UserInfo
-  /** Reads the body as that of a kind; the request's own is taken where this is absent. */
+  /** Decodes the body as a given kind; the request's own body is used if this is absent. */
   readonly body?: ((kind: string) => Effect.Effect<unknown, StatusError.StatusError>) | undefined
 }
 
-/** Nothing for a request that may go on, or its refusal. */
+/** Succeeds if the request is allowed, otherwise returns its refusal. */
 export type Authorize = (
   user: UserInfo,
   attributes: Attributes.Attributes
@@ -52,9 +52,9 @@ export type Authorize = (
 
 export interface Engine {
   readonly handle: (asked: Asked) => Effect.Effect<Representation.ApiResponse>
-  /** Ends every watch: what was to be told until now is still told. */
+  /** Ends every watch after its pending events have been delivered. */
   readonly endWatches: Effect.Effect<void>
-  /** Views by plural, to be run. */
+  /** The views by plural, for the caller to run. */
   readonly views: ReadonlyMap<string, Views.View>
 }
 
@@ -82,7 +82,7 @@ const chosen = ({ resource, route }: Exchange): Verb | undefined => {
   return ofObject[route.verb]
 }
 
-/** All namespaces at once can only be read; what has no namespace is in none. */
+/** Across all namespaces objects can only be read, and cluster-scoped objects are in no namespace. */
 const misplaced = ({ scope }: Served.Served, { name, namespace, verb }: Routing.ResourceRoute): boolean =>
   scope === "Cluster"
     ? namespace !== ""
@@ -96,7 +96,7 @@ const table = (resource: Served.Served, objects: ReadonlyArray<KubeObject>, opti
 const warned = (response: Representation.ApiResponse, texts: ReadonlyArray<string>): Representation.ApiResponse =>
   texts.length === 0 ? response : { ...response, headers: { ...response.headers, ...Warnings.header(texts) } }
 
-/** An engine with its objects; views are there, but not run yet. */
+/** An engine with its objects. Its views exist, but do not run yet. */
 export const make = Effect.fnUntraced(function*<R>(
   api: Api<R>,
   options: { readonly authorize: Authorize; readonly informers: Informers.Informers["Service"] }
@@ -132,7 +132,7 @@ export const make = Effect.fnUntraced(function*<R>(
       : Representation.refused(StatusError.notFound(kind, route.name))
   }
 
-  /** A view is asked only once it has been computed. */
+  /** Waits until a view has been computed once. */
   const computed = Effect.fnUntraced(function*(plural: string) {
     const view = views.get(plural)
     if (view === undefined) return

@@ -1,6 +1,4 @@
-/**
- * `Exchange`: one request for a kind while it is being answered.
- */
+/** `Exchange`: a request for a kind, while it is handled. */
 import type { Request } from "@effect-operator/core/Transport"
 import type * as Effect from "effect/Effect"
 import type * as Representation from "../api/Representation.ts"
@@ -17,11 +15,11 @@ export interface Exchange {
   readonly route: ResourceRoute
   readonly resource: Served
   readonly user: UserInfo
-  /** Milliseconds since 1970, when the request came. */
+  /** When the request arrived, in milliseconds since 1970. */
   readonly now: number
-  /** A fresh number in [0, 1). */
+  /** A new random number in [0, 1). */
   readonly random: () => number
-  /** Texts of Warning headers; verbs add to it. */
+  /** Texts of Warning headers; verbs append to it. */
   readonly warnings: Array<string>
 }
 

@@ -1,26 +1,26 @@
 /**
- * `FrontProxy`: who asks, as the cluster's aggregator says.
+ * `FrontProxy`: authenticates users as the cluster's aggregator reports them.
  *
- * The aggregator shows a certificate and names the user in headers. Which authority signs that certificate, which common
- * names may be on it and which headers there are stands in a ConfigMap of every cluster. Whoever comes without such a
- * certificate is nobody, whatever headers he sends. A user is one of `system:authenticated`, whether or not the headers
- * say so.
+ * The aggregator presents a client certificate and names the user in headers. A ConfigMap of every cluster holds the
+ * authority that signs the certificate, the allowed common names, and the names of the headers. Without such a
+ * certificate a request has no user, whatever its headers say. Every user is in `system:authenticated`, whether or not
+ * the headers say so.
  *
  * Source: k8s.io/apiserver/pkg/authentication/request/headerrequest.
  */
 import type { ConfigMap } from "../kinds/core.v1.ts"
 import { known, type UserInfo } from "../api/UserInfo.ts"
 
-/** Where the configuration is. */
+/** The ConfigMap with the configuration. */
 export const configMap = { namespace: "kube-system", name: "extension-apiserver-authentication" } as const
 
-/** The role that may read it, in the same namespace, in every cluster. */
+/** The role in the same namespace that may read it; every cluster has it. */
 export const readerRole = "extension-apiserver-authentication-reader"
 
-/** What the ConfigMap says. */
+/** The contents of the ConfigMap. */
 export interface Trust {
   readonly clientAuthorityPem: string
-  /** Common names; any if empty. */
+  /** Allowed common names; any if empty. */
   readonly allowedNames: ReadonlyArray<string>
   /** Header names in lower case. */
   readonly username: ReadonlyArray<string>
@@ -40,7 +40,7 @@ const names = (text: string | undefined): ReadonlyArray<string> => {
 
 const lower = (text: string | undefined): ReadonlyArray<string> => names(text).map((name) => name.toLowerCase())
 
-/** Reads the ConfigMap; nothing where it names no authority or no header. */
+/** Reads the ConfigMap; undefined if it has no authority or no header for the user name. */
 export const read = ({ data = {} }: Pick<ConfigMap, "data">): Trust | undefined => {
   const clientAuthorityPem = data["requestheader-client-ca-file"] ?? ""
   const username = lower(data["requestheader-username-headers"])
@@ -57,7 +57,7 @@ export const read = ({ data = {} }: Pick<ConfigMap, "data">): Trust | undefined 
 /** Header values by name in lower case. */
 export type Headers = Readonly<Record<string, ReadonlyArray<string>>>
 
-/** Headers as they came: names and values by turns. */
+/** From raw headers: names and values alternate. */
 export const headersOf = (raw: ReadonlyArray<string>): Headers => {
   const headers: Record<string, Array<string>> = {}
   for (let i = 0; i + 1 < raw.length; i += 2) (headers[raw[i]!.toLowerCase()] ??= []).push(raw[i + 1]!)
@@ -84,7 +84,7 @@ const extraOf = (headers: Headers, prefixes: ReadonlyArray<string>): Record<stri
     )
   )
 
-/** The user that the headers name; nothing where the peer, by its verified common name, may not say so. */
+/** The user that the headers name; undefined if the peer, identified by its verified common name, may not name one. */
 export const identify = (trust: Trust, peer: string | undefined, headers: Headers): UserInfo | undefined => {
   if (peer === undefined || (trust.allowedNames.length > 0 && !trust.allowedNames.includes(peer))) return undefined
   const username = first(headers, trust.username)

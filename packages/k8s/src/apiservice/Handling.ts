@@ -1,5 +1,6 @@
 /**
- * `Handling`: the handlers of a kind around its writes: objects in the type of the kind, refusals as 403, failures as 500.
+ * `Handling`: calls the handlers of a kind around its writes, with objects of the kind's type. A refusal becomes 403, a
+ * failure 500.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
@@ -14,7 +15,10 @@ type Failed = StatusError.StatusError
 const handlersOf = ({ resource: { source } }: Exchange): Handlers<KubeObject, unknown> =>
   source._tag === "Stored" ? source.handlers : {}
 
-/** In the type of the kind; what its Schema refuses has passed the rules of the definition, and is told as it is. */
+/**
+ * The object as the kind's type. What only its Schema refuses has passed the rules of the definition; the error is
+ * reported as it is.
+ */
 const typed = (exchange: Exchange, object: KubeObject): Effect.Effect<KubeObject, Failed> => {
   const decoded = exchange.resource.resource.decode(object)
   return Result.isSuccess(decoded)
@@ -22,7 +26,7 @@ const typed = (exchange: Exchange, object: KubeObject): Effect.Effect<KubeObject
     : Effect.fail(StatusError.badRequest(`${object.kind} is invalid: ${decoded.failure.issues.join("; ")}`))
 }
 
-/** As it is stored, with the metadata that it had. */
+/** The object in its stored form, with the metadata that it had. */
 const untyped = (exchange: Exchange, made: KubeObject, object: KubeObject): Effect.Effect<KubeObject, Failed> => {
   const encoded = exchange.resource.resource.encode(made)
   return Result.isSuccess(encoded)
@@ -49,7 +53,7 @@ const guarded = <A>(
 
 const writeOf = ({ user }: Exchange, dryRun: boolean): Write => ({ user, dryRun })
 
-/** What is stored of a new object. */
+/** The object to store for a create. */
 export const create = Effect.fnUntraced(function*(exchange: Exchange, object: KubeObject, dryRun: boolean) {
   const { create } = handlersOf(exchange)
   if (create === undefined) return object
@@ -57,7 +61,7 @@ export const create = Effect.fnUntraced(function*(exchange: Exchange, object: Ku
   return yield* untyped(exchange, yield* guarded(exchange, object.metadata.name, made), object)
 })
 
-/** What is stored of a changed object. */
+/** The object to store for an update. */
 export const update = Effect.fnUntraced(
   function*(exchange: Exchange, object: KubeObject, old: KubeObject, dryRun: boolean) {
     const { update } = handlersOf(exchange)
@@ -67,7 +71,7 @@ export const update = Effect.fnUntraced(
   }
 )
 
-/** Before an object goes for good. */
+/** Called before an object is removed. */
 export const remove = Effect.fnUntraced(function*(exchange: Exchange, object: KubeObject, dryRun: boolean) {
   const { delete: remove } = handlersOf(exchange)
   if (remove === undefined) return

@@ -1,15 +1,15 @@
 /**
- * `Kind`: a kind of an API server of one's own, as data: what its objects look like, and where they come from.
+ * `Kind`: a kind of an operator's own API, as data: the shape of its objects, and where they come from.
  *
  * | made by | objects | verbs |
  * |---|---|---|
  * | `stored` | kept in memory, written by clients of the API | all |
- * | `derived` | each computed from one object of another kind, as that changes | get, list, watch |
- * | `computed` | whatever a stream says that there is | get, list, watch |
+ * | `derived` | each computed from one object of another kind, whenever that changes | get, list, watch |
+ * | `computed` | emitted by a stream | get, list, watch |
  *
- * What is kept in memory is gone with the process: it suits what is cheap to make again. Handlers of a stored kind run
- * before an object is written, and may refuse, or keep it somewhere else as well. A kind says itself which columns,
- * field selectors, subresources and rules it has: see `CustomResource`.
+ * Objects in memory are lost when the process ends, so this suits what can be recreated cheaply. Handlers of a stored
+ * kind run before an object is written; they may refuse it, or store it elsewhere as well. Columns, field selectors,
+ * subresources and rules are declared with the kind: see `CustomResource`.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
@@ -21,24 +21,24 @@ import type { UserInfo } from "../api/UserInfo.ts"
 
 export type { UserInfo } from "../api/UserInfo.ts"
 
-/** A write that a handler looks at. */
+/** A write that a handler checks. */
 export interface Write {
   readonly user: UserInfo
-  /** Nothing may be changed anywhere. */
+  /** If true, the handler must not change anything anywhere. */
   readonly dryRun: boolean
 }
 
-/** A handler's refusal: the client gets 403 with the message. */
+/** A handler's refusal: the client gets 403 with this message. */
 export class Refused extends Data.TaggedError("Refused")<{ readonly message: string }> {}
 
-/** What looks at writes, in the type of the kind. What create and update give is stored. */
+/** Handlers of writes, with objects of the kind's type. The results of `create` and `update` are stored. */
 export interface Handlers<A, R> {
   readonly create?: ((object: A, write: Write) => Effect.Effect<A, Refused, R>) | undefined
   readonly update?: ((object: A, old: A, write: Write) => Effect.Effect<A, Refused, R>) | undefined
   readonly delete?: ((object: A, write: Write) => Effect.Effect<void, Refused, R>) | undefined
 }
 
-/** An object that somebody computes: the server adds what is missing of its metadata. */
+/** A computed object: the server adds the rest of its metadata. */
 export type Computed<A extends KubeObject> = Omit<A, "apiVersion" | "kind" | "metadata"> & {
   readonly metadata: Resource.Input<A>["metadata"] & { readonly name: string; readonly namespace?: string }
 }
@@ -65,11 +65,11 @@ export interface Kind<out R = never> {
 
 export type Any = Kind<any>
 
-/** Objects in memory. */
+/** A kind whose objects are kept in memory. */
 export const stored = <A extends KubeObject, Id extends string, R = never>(
   resource: CustomResource<A, Id>,
   options: Handlers<A, R> & {
-    /** What there is from the start. */
+    /** The initial objects. */
     readonly initial?: ReadonlyArray<Computed<A>> | undefined
   } = {}
 ): Kind<R> => {
@@ -78,8 +78,8 @@ export const stored = <A extends KubeObject, Id extends string, R = never>(
 }
 
 /**
- * One object for each of another kind, or none where `make` gives none, or throws, which is logged. Two that make the same
- * name: the later wins.
+ * One object for each object of another kind, or none if `make` returns none, or throws, which is logged. If two have
+ * the same name, the later one wins.
  */
 export const derived = <A extends KubeObject, Id extends string, B extends KubeObject>(
   resource: CustomResource<A, Id>,
@@ -89,7 +89,7 @@ export const derived = <A extends KubeObject, Id extends string, B extends KubeO
   }
 ): Kind => ({ resource, source: { _tag: "Derived", ...options } })
 
-/** The objects that a stream says there are, each element all of them. It must not end. */
+/** The objects that a stream emits: each element is the complete list. The stream must not end. */
 export const computed = <A extends KubeObject, Id extends string, E, R = never>(
   resource: CustomResource<A, Id>,
   contents: Stream.Stream<ReadonlyArray<Computed<A>>, E, R>

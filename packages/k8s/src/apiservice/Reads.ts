@@ -1,6 +1,4 @@
-/**
- * `get`, `list` and `watch`, of the objects as they are in the log; see `Reading` for pages and versions.
- */
+/** `get`, `list` and `watch`, served from the log; see `Reading` for pages and versions. */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import { missing, nameFault, storageKey } from "../api/Identity.ts"
@@ -23,7 +21,7 @@ export const get = Effect.fnUntraced(function*(exchange: Exchange) {
   return { _tag: "Object", status: 200, object } as const satisfies Representation.Answer
 })
 
-/** What the query selects, and from which version. */
+/** The selectors and the resourceVersion in the query. */
 const asked = Effect.fnUntraced(function*(exchange: Exchange) {
   const parsed = yield* Effect.fromResult(Selecting.parse(exchange.request))
   const faults = Reading.optionFaults(exchange)
@@ -61,7 +59,7 @@ export const list = Effect.fnUntraced(function*(exchange: Exchange) {
   } as const satisfies Representation.Answer
 })
 
-/** `watch=true` of a collection, or the old path prefix. */
+/** `watch=true` on a collection, or the old path prefix. */
 export const watch = Effect.fnUntraced(function*(exchange: Exchange) {
   const { core, random, request, resource, route } = exchange
   const { matches, wanted } = yield* asked(exchange)

@@ -1,9 +1,9 @@
 /**
- * `Registration`: how the cluster is told of an API: its APIService, and the Service that this leads to.
+ * `Registration`: registers an API in the cluster: its APIService, and the Service that this refers to.
  *
- * An APIService that the cluster made for itself (of its own groups, and of custom resources) is never touched: `install`
- * refuses, and a server whose group version belongs to one says so in its status. There is no caBundle in what is
- * applied: the operator fills it in.
+ * An APIService that the cluster created itself (for its own groups and for custom resources) is never touched:
+ * `install` refuses, and a server whose group version has such an APIService reports that in its status. The applied
+ * objects have no caBundle: the operator fills it in.
  */
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import * as KubeError from "@effect-operator/core/KubeError"
@@ -13,7 +13,7 @@ import { APIService } from "../kinds/apiregistration.v1.ts"
 import { Namespace, Service } from "../kinds/core.v1.ts"
 import type { Api } from "./Api.ts"
 
-/** Through which the aggregator comes; port 443 by default. */
+/** The Service through which the aggregator reaches the operator; port 443 by default. */
 export interface ServiceReference {
   readonly namespace: string
   readonly name: string
@@ -21,16 +21,16 @@ export interface ServiceReference {
 }
 
 export const defaults = {
-  /** After a registration that failed. */
+  /** How long to wait after a failed registration. */
   retry: "2 seconds",
-  /** How long taking it back may take. */
+  /** How long removing the registration may take. */
   goodbye: "2 seconds"
 } as const
 
-/** What marks an APIService of the cluster's own. */
+/** The label of an APIService that the cluster created itself. */
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-/** The APIService, without its caBundle. */
+/** The APIService without its caBundle. */
 export const apiService = (
   { group, groupPriorityMinimum, name, version, versionPriority }: Api<unknown>,
   service: ServiceReference,
@@ -51,7 +51,7 @@ export const apiService = (
 const owned = ({ metadata: { labels }, spec }: APIService): boolean =>
   labels?.[automanaged] !== undefined || spec.service === undefined
 
-/** What is wrong with the registration; nothing if all is well. */
+/** What is wrong with the registration; undefined if nothing is. */
 export const fault = (
   stored: APIService | undefined,
   { groupVersion, name }: Api<unknown>,
@@ -68,7 +68,7 @@ export const fault = (
     : `APIService ${name} leads to Service ${namespace}/${leads}, not to ${service.namespace}/${service.name}`
 }
 
-/** Creates the namespace of a Service, if it is not there. */
+/** Creates the namespace of a Service if it does not exist. */
 export const makeRoom = Effect.fnUntraced(function*({ namespace }: ServiceReference) {
   const client = yield* KubeClient.KubeClient
   yield* client.create(Namespace, { metadata: { name: namespace } }).pipe(
@@ -77,8 +77,8 @@ export const makeRoom = Effect.fnUntraced(function*({ namespace }: ServiceRefere
 })
 
 /**
- * Creates or updates the APIService, for development and tests; `localhost`: with a Service that leads to the host of the
- * cluster's API server, where the operator runs beside it, on the port that it listens on; and with the Service's namespace.
+ * Creates or updates the APIService, for development and tests. With `localhost` also the Service's namespace and a
+ * Service that leads to the host of the cluster's API server, where the operator runs, at the port on which it listens.
  */
 export const install = Effect.fn("ApiService.install")(function*(
   api: Api<unknown>,
@@ -115,7 +115,7 @@ export const install = Effect.fn("ApiService.install")(function*(
     : client.patch(APIService, key, KubeClient.Patch.merge({ spec }))
 })
 
-/** Registers an operator that runs beside the cluster, until the scope closes. It is tried again until it succeeds. */
+/** Registers an operator that runs beside the cluster, until the scope closes. Retries until it succeeds. */
 export const beside = Effect.fnUntraced(function*(api: Api<unknown>, service: ServiceReference) {
   const client = yield* KubeClient.KubeClient
   yield* install(api, { service, localhost: true }).pipe(
@@ -123,7 +123,7 @@ export const beside = Effect.fnUntraced(function*(api: Api<unknown>, service: Se
     Effect.retry(Schedule.spaced(defaults.retry))
   )
   yield* Effect.logInfo(`${api.groupVersion} is registered with the cluster, on port ${service.port} of its host`)
-  // What nobody answers would keep namespaces from being deleted.
+  // An API that does not respond would block the deletion of namespaces.
   yield* Effect.addFinalizer(() =>
     Effect.ignore(Effect.timeout(client.delete(APIService, { name: api.name }), defaults.goodbye))
   )

@@ -1,6 +1,4 @@
-/**
- * `Served`: a kind as its requests are answered: everything that a CustomResourceDefinition would say of it.
- */
+/** `Served`: a kind with everything that its requests need, as a CustomResourceDefinition would define it. */
 import type * as CustomResource from "@effect-operator/core/CustomResource"
 import * as CustomBody from "../api/CustomBody.ts"
 import type { Strategy as Deletion } from "../api/Deletion.ts"
@@ -14,7 +12,7 @@ import type { Any, Source } from "./Kind.ts"
 export interface Served extends Told {
   readonly resource: CustomResource.CustomResource
   readonly source: Source<unknown>
-  /** As a CustomResourceDefinition would describe it. */
+  /** The equivalent CustomResourceDefinition. */
   readonly definition: Crd.Manifest
   readonly schema: Schema
   readonly decode: ReturnType<typeof CustomBody.decoder>
@@ -25,14 +23,14 @@ export interface Served extends Told {
     readonly unconditionalUpdate: false
     readonly statusSubresource: boolean
   }
-  /** Items of lists carry apiVersion and kind. */
+  /** Marks the kind as custom: items of its lists carry apiVersion and kind. */
   readonly custom: object
 }
 
 const readOnly = ["get", "list", "watch"]
 const everything = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 
-/** Throws where a Schema has no structural form: see `Crd.schemaOf`. */
+/** Throws if a Schema has no structural form: see `Crd.schemaOf`. */
 export const make = ({ resource, source }: Any): Served => {
   const { group, kind, listKind, plural, scope, version } = resource
   const definition = Crd.make(resource)

@@ -1,9 +1,9 @@
 /**
- * `Views`: kinds that nobody writes, brought into the log as what they are computed from changes.
+ * `Views`: kinds that clients cannot write: their objects are computed and written to the log when they change.
  *
- * Only true changes are written: an object that is computed anew and is the same keeps its resourceVersion. It keeps its
- * uid as long as it is there. What has no fit name, and what cannot be computed since `make` throws, is left out, also where
- * it was there before, and told of in the log.
+ * Only real changes are written: an object that is computed again with the same result keeps its resourceVersion. It
+ * keeps its uid for as long as it exists. An object without a valid name, or for which `make` throws, is left out, even
+ * if it existed before, and a warning is logged.
  */
 import type * as Informers from "@effect-operator/core/Informers"
 import { keyString, type KubeObject } from "@effect-operator/core/KubeObject"
@@ -54,7 +54,7 @@ export const writer = Effect.fnUntraced(function*(served: Served, storage: Stora
 
   return {
     keyOf,
-    /** Why an object cannot be served; nothing where it can. */
+    /** Writes an object, or returns why it cannot be served. */
     put: (object: Computed<KubeObject>): string | undefined => {
       const key = keyOf(object)
       const stored = storage.get(collection, key)
@@ -82,13 +82,13 @@ export const writer = Effect.fnUntraced(function*(served: Served, storage: Stora
 
 /** A view that is kept up to date. */
 export interface View {
-  /** Completes when it has shown all there was. */
+  /** Completes once all initial objects are written. */
   readonly synced: Effect.Effect<void>
-  /** Endless; a failure is that of the stream. */
+  /** Never ends; fails if the stream fails. */
   readonly run: Effect.Effect<unknown, unknown, unknown>
 }
 
-/** Why an object is left out, and the stack that says where, if any. */
+/** Why an object is left out, with the defect if there is one. */
 type Fault = readonly [why: string, defect?: Cause.Cause<never>]
 
 const warned = (faults: ReadonlyArray<Fault | undefined>) =>
@@ -98,7 +98,7 @@ const warned = (faults: ReadonlyArray<Fault | undefined>) =>
 
 const faultOf = (why: string | undefined): Fault | undefined => why === undefined ? undefined : [why]
 
-/** Follows one kind object by object. */
+/** Follows a kind, object by object. */
 export const derived = Effect.fnUntraced(function*(
   served: Served,
   storage: Storage,
@@ -109,7 +109,7 @@ export const derived = Effect.fnUntraced(function*(
   const informer = yield* informers.get({ resource: source.from })
   const context = yield* Effect.context<never>()
   const fork = Effect.runForkWith(context)
-  /** What each object of the other kind was last shown as. */
+  /** The key of the object that was last derived from each object of the other kind. */
   const shown = new Map<string, string>()
   const idOf = ({ metadata: { name, namespace = "" } }: KubeObject) => storageKey(namespace, name)
   const show = (object: KubeObject): Fault | undefined => {
@@ -132,7 +132,7 @@ export const derived = Effect.fnUntraced(function*(
     if (key !== undefined) remove(key)
     return undefined
   }
-  /** One object that is not as the program takes it to be is no reason to serve nothing. */
+  /** One unexpected object must not stop the view. */
   const attempt = (object: KubeObject): Fault | undefined => {
     try {
       return show(object)
@@ -151,7 +151,7 @@ export const derived = Effect.fnUntraced(function*(
   return { synced: informer.synced, run: Effect.never } satisfies View as View
 })
 
-/** Follows a stream of all there is. */
+/** Follows a stream of complete lists. */
 export const computed = Effect.fnUntraced(function*(
   served: Served,
   storage: Storage,

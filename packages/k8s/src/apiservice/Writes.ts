@@ -1,10 +1,10 @@
 /**
  * `create`, `update`, `patch`, `delete` and `deletecollection` of a stored kind.
  *
- * They judge and answer as a kube-apiserver does of a custom resource: defaults, unknown fields by `fieldValidation`, the
- * schema and its rules in CEL, metadata, resourceVersions, finalizers, preconditions, dry runs. A handler runs when all of
- * that has passed; if the object has changed by the time it is done, the write starts anew, and a handler may so run twice
- * for one write. Server-side apply is not there (415), and nobody keeps managedFields.
+ * They validate and respond as a kube-apiserver does for a custom resource: defaults, unknown fields by
+ * `fieldValidation`, the schema with its CEL rules, metadata, resourceVersions, finalizers, preconditions, dry runs. A
+ * handler runs after all validation. If the object has changed by the time the handler is done, the write starts again,
+ * so a handler may run twice for one write. Server-side apply is not supported (415), and there are no managedFields.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Status } from "@effect-operator/core/Status"
@@ -33,7 +33,7 @@ type Refused = StatusError.StatusError
 type Options = WriteOptions.WriteOptions
 type Part = "object" | "status"
 
-/** How often a generated name is tried, and how often a patch of an object that keeps changing. */
+/** How many generated names are tried, and how often a patch is retried while the object keeps changing. */
 const attempts = { names: 8, changes: 5 }
 
 // --- bodies -----------------------------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ const bodyObject = ({ request: { body }, resource }: Exchange): Effect.Effect<Js
   ))
 }
 
-/** A document as an object of the kind; `strict` makes an error of the text about unknown fields. */
+/** Decodes a document as an object of the kind; `strict` turns the text about unknown fields into an error. */
 const decode = Effect.fnUntraced(function*(
   exchange: Exchange,
   options: Options,
@@ -142,7 +142,7 @@ export const create = Effect.fnUntraced(function*(exchange: Exchange) {
 
 // --- update and patch -------------------------------------------------------------------------------------------------
 
-/** The new object with everything in it that no client can change. */
+/** The new object with the fields that clients cannot change. */
 const completed = (exchange: Exchange, part: Part, next: KubeObject, stored: KubeObject): KubeObject => {
   const { statusSubresource } = exchange.resource.strategy
   const own = stored.metadata
@@ -178,12 +178,12 @@ const metadataFaults = ({ resource }: Exchange, next: KubeObject, stored: KubeOb
 
 const updateFaults = (exchange: Exchange, part: Part, next: KubeObject, stored: KubeObject) => [
   ...metadataFaults(exchange, next, stored),
-  // The kind's own validation judges metadata again, and every cause is told as often as it is found.
+  // The kind's own validation checks metadata again, and every cause is reported each time it is found.
   ...MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata),
   ...schemaFaults(exchange, next, stored, part)
 ]
 
-/** Replaces the stored object by what `next` makes of it. */
+/** Replaces the stored object by the result of `next`. */
 const change = Effect.fnUntraced(function*<E, R>(
   exchange: Exchange,
   options: Options,
@@ -228,7 +228,7 @@ const uidConflict = (exchange: Exchange, { dryRun }: Options, wanted: string, fo
     `UID in precondition: ${wanted}, UID in object meta: ${found}`
   )
 
-/** Why a document of another kind may not replace an object; the status is taken out of a document of any kind. */
+/** Why a document of another kind may not replace an object. A status is accepted from a document of any kind. */
 const kindFault = (exchange: Exchange, part: Part, next: KubeObject, stored: KubeObject): Refused | undefined => {
   const { resource, route } = exchange
   if (part === "status" || next.kind === resource.kind) return undefined
@@ -289,7 +289,7 @@ export const patch = (part: Part) =>
 const deleteOptions = ({ request }: Exchange): Effect.Effect<Deletion.DeleteOptions, Refused> =>
   Effect.fromResult(DeletionOptions.read(request))
 
-/** Deletes one object; what is left of it, or what it was. */
+/** Deletes one object. Returns what is left of it, or what it was. */
 const deleteObject = Effect.fnUntraced(function*(
   exchange: Exchange,
   name: string,

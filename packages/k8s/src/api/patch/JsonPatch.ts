@@ -3,21 +3,21 @@
  *
  * All six operations, all or nothing. The server's library (evanphx/json-patch v4) is laxer than the RFC, and clients
  * rely on it, so this one is as lax:
- * - `replace` of a missing object key adds it, `copy` of one adds null, a missing `value` is null;
+ * - `replace` of a missing object key adds it, `copy` of a missing one adds null, a missing `value` is null;
  * - `test` for null passes on a missing key;
- * - array indices may be negative and then count from the end, where `add` at -1 appends;
- * - whatever stands before the first `/` of a path is ignored.
+ * - negative array indices count from the end, and `add` at -1 appends;
+ * - anything before the first `/` of a path is ignored.
  *
- * The root can be replaced and tested, but neither added, removed, moved nor copied.
+ * The root can be replaced and tested, but not added, removed, moved or copied.
  */
 import * as Result from "effect/Result"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as PatchFailure from "./PatchFailure.ts"
 
-/** More operations than this are refused with 413. */
+/** A patch with more operations is refused with 413. */
 export const maxOperations = 10_000
 
-/** The document with all operations applied, or why one of them cannot be. `null` is a patch without operations. */
+/** The document with all operations applied, or why one fails. `null` is a patch without operations. */
 export const apply = (
   document: unknown,
   operations: unknown
@@ -47,7 +47,7 @@ export const apply = (
   return Result.succeed(current)
 }
 
-/** The faults that a decoder notices before any operation runs. A null operation is an empty one. */
+/** The error that a decoder finds before any operation runs. A null operation is an empty one. */
 const decodeFault = (operation: unknown): string | undefined => {
   if (operation === null) return undefined
   if (!JsonValue.isObject(operation)) return wrongType(operation, "handlers.jsonPatchOp")
@@ -71,7 +71,7 @@ type Step<A = unknown> = Result.Result<A, string>
 const missingValue = "missing value"
 const fail = (text: string): Step<never> => Result.fail(text)
 
-/** `path` or `from` of an operation; the fault is the library's own. */
+/** `path` or `from` of an operation; the error is the library's. */
 const pointer = (operation: JsonValue.JsonObject, name: "path" | "from"): Step<string> => {
   const value = JsonValue.get(operation, name)
   return typeof value === "string"
@@ -89,7 +89,7 @@ type Operation = (draft: Draft, document: unknown, operation: JsonValue.JsonObje
 
 const valueOf = (operation: JsonValue.JsonObject): unknown => JsonValue.get(operation, "value") ?? null
 
-/** The words of a fault at a path: no way there, or not possible there. */
+/** The wording of the errors at a path: it does not exist, or the operation is impossible there. */
 interface Words {
   readonly noWay: (path: string) => string
   readonly refused: (path: string, key: string, fault: string) => string
@@ -185,7 +185,7 @@ type Container = JsonValue.JsonObject | ReadonlyArray<unknown>
 
 type Mutable = Record<string, unknown> | Array<unknown>
 
-/** The containers that a patch has made: each that came is copied once, and then changed where it is. */
+/** Tracks the containers that a patch has created: an existing one is copied once, and then changed in place. */
 class Draft {
   private made = new WeakSet<object>()
 
@@ -196,7 +196,7 @@ class Draft {
     return copy
   }
 
-  /** What was made may be in two places from now on. */
+  /** From now on a created container may be referenced twice. */
   share(): void {
     this.made = new WeakSet()
   }
@@ -209,7 +209,7 @@ const unescape = (token: string): string => token.replace(/~[01]/g, (code) => co
 
 const tokens = (path: string): ReadonlyArray<string> => path.split("/").slice(1).map(unescape)
 
-/** What the path leads to; null for a missing key of an object. */
+/** The value at a path; null for a missing key of an object. */
 const read = (document: unknown, path: string, { noWay, refused }: Words): Step => {
   const keys = tokens(path)
   const last = keys.at(-1)
@@ -223,7 +223,7 @@ const read = (document: unknown, path: string, { noWay, refused }: Words): Step 
   return Result.mapError(child(parent, last), (fault) => refused(path, last, fault))
 }
 
-/** The document with the container at the end of the path replaced by what `f` makes of it. */
+/** The document with the container at the end of the path replaced by the result of `f`. */
 const edit = (
   draft: Draft,
   document: unknown,
@@ -248,7 +248,7 @@ const edit = (
 
 const isIndex = (key: string): boolean => /^[+-]?[0-9]+$/.test(key)
 
-/** The position that a key names in an array of which `length` positions can be named. */
+/** The index for a key, in an array with `length` valid positions. */
 const position = (key: string, length: number): Step<number> => {
   if (!isIndex(key)) return fail(`strconv.Atoi: parsing "${key}": invalid syntax`)
   const index = Number(key)
@@ -263,7 +263,7 @@ const child = (parent: Container, key: string): Step =>
     ? Result.map(position(key, parent.length), (at) => parent[at])
     : Result.succeed(JsonValue.get(parent, key) ?? null)
 
-/** Defined, not assigned: a key may be `__proto__`. */
+/** Defined rather than assigned, because a key may be `__proto__`. */
 const put = (object: Record<string, unknown>, key: string, value: unknown): unknown =>
   Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true })
 

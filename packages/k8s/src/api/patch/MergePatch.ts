@@ -1,9 +1,9 @@
 /**
- * `MergePatch`: RFC 7386, applied as an API server does, and its inverse.
+ * `MergePatch`: RFC 7386 as an API server applies it, and its inverse.
  *
- * `null` deletes, objects merge, everything else replaces, arrays whole. Beyond the RFC, the server drops nulls from
- * the objects inside an array that the patch brings in, unless that array replaces an object. Nulls that are items of
- * an array stay (before Kubernetes 1.21 they did not).
+ * `null` deletes, objects merge, and everything else, arrays included, replaces. Beyond the RFC, the server drops nulls
+ * from objects inside an array of the patch, unless that array replaces an object. Nulls that are items of an array
+ * stay (before Kubernetes 1.21 they did not).
  *
  * Source: gopkg.in/evanphx/json-patch.v4, merge.go.
  */
@@ -31,9 +31,10 @@ const withoutNulls = (value: unknown): unknown => {
 }
 
 /**
- * The smallest merge patch that leads from one document to the other; `{}` if they are equal.
+ * The smallest merge patch from one document to the other; `{}` if they are equal.
  *
- * `apply(from, diff(from, to))` equals `to` as long as no object in `to` has a null value: a merge patch cannot say so.
+ * `apply(from, diff(from, to))` equals `to` as long as no object in `to` has a null value, which a merge patch cannot
+ * express.
  */
 export const diff = (from: unknown, to: unknown): unknown => {
   if (!JsonValue.isObject(from) || !JsonValue.isObject(to)) return to

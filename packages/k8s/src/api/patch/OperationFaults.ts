@@ -1,6 +1,6 @@
 /**
- * `OperationFaults`: what strict decoding says of the operations of a JSON patch: fields that an operation does not have,
- * and keys that occur twice in one or in its value, in the order of the text.
+ * `OperationFaults`: strict decoding errors in the operations of a JSON patch: unknown fields, and keys that are
+ * repeated in an operation or its value, in the order of the text.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/patch.go (`jsonPatchOp`, `applyJSPatch`).
  */
@@ -17,7 +17,7 @@ const keysOf = (operation: unknown): ReadonlyArray<string> =>
     ? Object.keys(operation)
     : []
 
-/** The texts about a patch, `json patch unknown field "[0].foo"`. */
+/** The errors of a patch, such as `json patch unknown field "[0].foo"`. */
 export const of = (patch: ReadonlyArray<unknown>): ReadonlyArray<string> => {
   const repeated = DuplicateFields.of(patch)
   const written = DuplicateFields.writtenOf(patch)

@@ -6,10 +6,10 @@
 import * as StatusError from "../StatusError.ts"
 
 /**
- * - `Malformed`: the patch is not a patch (400).
+ * - `Malformed`: the patch is invalid (400).
  * - `TooLarge`: too many operations (413).
- * - `Unprocessable`: it does not fit the object (422); the server keeps the message to itself.
- * - `Internal`: it breaks a rule the server has no code for (500 without a reason).
+ * - `Unprocessable`: it does not fit the object (422); the response does not contain the message.
+ * - `Internal`: it breaks a rule for which the server has no code (500 without a reason).
  */
 export interface PatchFailure {
   readonly reason: "Malformed" | "TooLarge" | "Unprocessable" | "Internal"
@@ -21,7 +21,7 @@ export const tooLarge = (message: string): PatchFailure => ({ reason: "TooLarge"
 export const unprocessable = (message: string): PatchFailure => ({ reason: "Unprocessable", message })
 export const internal = (message: string): PatchFailure => ({ reason: "Internal", message })
 
-/** What the server answers. */
+/** The server's response. */
 export const toStatusError = (failure: PatchFailure): StatusError.StatusError => {
   switch (failure.reason) {
     case "Malformed":

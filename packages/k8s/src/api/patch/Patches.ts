@@ -18,13 +18,13 @@ import * as PatchFailure from "./PatchFailure.ts"
 
 type Refused = StatusError.StatusError
 
-/** From a document to the patched one. */
+/** Applies a patch to a document. */
 export type Apply = (document: unknown) => Effect.Effect<JsonValue.JsonObject, Refused>
 
 export const json = "application/json-patch+json"
 export const merge = "application/merge-patch+json"
 
-/** What a patch made of an object, or why it could not. */
+/** The patched object, or the refusal. */
 export const objectOrFault = (patched: Result.Result<unknown, PatchFailure.PatchFailure>): ReturnType<Apply> => {
   if (Result.isFailure(patched)) return Effect.fail(PatchFailure.toStatusError(patched.failure))
   return JsonValue.isObject(patched.success)
@@ -47,13 +47,13 @@ export const objectBody = (
   return JsonValue.isObject(value) ? Result.succeed(value) : Result.fail(refused(noMap(value)))
 }
 
-/** How to apply a patch of either type; a body that is no patch is refused when it is applied. */
+/** How to apply a patch of either type. An invalid body is refused only when it is applied. */
 export const read = (type: string, body: unknown): Apply => {
-  // Which patch it is shows in the words of a refusal.
+  // The wording of a refusal depends on the patch type.
   const refused = (said: string) => StatusError.badRequest(`error decoding patch: ${said}`)
   if (type === json) {
     if (body instanceof Unreadable) return () => Effect.fail(refused(body.said))
-    // A value stands two levels down in a list of operations.
+    // In a list of operations, a value is nested two levels deep.
     if (JsonValue.isDeeper(body, JsonValue.maxLevels + 2)) return () => Effect.fail(refused(Bodies.tooDeep))
     const operations = copy(body)
     return (document) => objectOrFault(JsonPatch.apply(document, operations))

@@ -1,15 +1,15 @@
 /**
- * `StrategicMergePatch`: the merge patch of built-in kinds, which knows which lists have keys.
+ * `StrategicMergePatch`: the merge patch of built-in kinds, which knows the keys of lists.
  *
  * Objects merge and null deletes, as in a merge patch. A list is replaced, unless its type says that it merges: then
  * objects are matched by their merge key, and other items form a set. Directives in the patch:
- * - `$patch: replace` in an object replaces it whole, `$patch: delete` empties it; in an item of a merging list they
- *   replace the list or delete the item. In a new field they take back the object they stand in.
+ * - `$patch: replace` in an object replaces it, `$patch: delete` empties it. In an item of a merging list they replace
+ *   the list or delete the item. In a new field they drop the object that contains them.
  * - `$retainKeys: [a, b]` deletes all other keys of the object.
- * - `$deleteFromPrimitiveList/x: [v]` takes values out of the list `x`.
- * - `$setElementOrder/x: [...]` says in which order the items of `x` end up.
+ * - `$deleteFromPrimitiveList/x: [v]` removes values from the list `x`.
+ * - `$setElementOrder/x: [...]` sets the order of the items of `x`.
  *
- * What breaks these rules fails with the code and words of a server, which has no error code for most of them (500).
+ * A violation fails with the code and message of a real server, which has no error code for most of them (500).
  *
  * Source: k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, StrategicMergeMapPatch.
  */
@@ -51,7 +51,7 @@ const resolve = (schema: Schema): Schema =>
 interface Field {
   readonly strategy: string
   readonly mergeKey: string
-  /** Of the object, or of the list's items. */
+  /** The schema of the object, or of the list's items. */
   readonly schema: Schema
 }
 
@@ -96,7 +96,7 @@ const mergeObject = (original: Obj, patch: Obj, schema: Schema): Merged<Obj> =>
         changes.set(key, undefined)
         continue
       }
-      // A list may be written twice: what is to go from it, and what is to come.
+      // A patch may mention a list twice: with items to delete, and with items to merge.
       const current = changes.has(key) ? changes.get(key) : JsonValue.get(ordered.original, key)
       if (current === undefined || GoValue.typeName(current) !== GoValue.typeName(value)) {
         if (!isDelete) changes.set(key, withoutDirectives(withoutNulls(value)))
@@ -139,7 +139,7 @@ const retainKeys = (original: Obj, patch: Obj, keys: unknown): Merged<Obj> => {
     : Result.succeed(JsonValue.mapObject(original, (value, key) => keys.includes(key) ? value : undefined))
 }
 
-/** Merges the lists that have a `$setElementOrder`; gives the object with them, and the patch without. */
+/** Merges the lists that have a `$setElementOrder`. Returns the object with those lists, and the patch without them. */
 const orderLists = (
   original: Obj,
   patch: Obj,
@@ -181,10 +181,10 @@ const orderLists = (
   })
 
 /**
- * The server's order after a merge.
+ * The server's item order after a merge.
  *
- * Deleting items from the list frees places in the array that the server still looks at, and new items take them: a
- * new item then has a place among the old ones. Clients see this whenever an apply swaps one item for another.
+ * Deleting items from the list frees slots in the array that the server still reads, and new items fill them, so a new
+ * item can end up among the old ones. Clients see this whenever an apply replaces one item by another.
  */
 const orderAfterMerge = (server: List, patch: List, mergeKey: string): List => {
   if (mergeKey === "") return server
@@ -213,7 +213,7 @@ const checkOrder = (patch: List, order: List, mergeKey: string): Merged<void> =>
       yield* checkKeys([item], mergeKey)
       if (ListOrder.identity(items[at], mergeKey) === ListOrder.identity(item, mergeKey)) at++
     }
-    // A marked item that comes after the end of the order counts as missing from it: the server's own oversight.
+    // An item with a directive after the end of the order counts as missing from it: a bug of the server.
     if (at < items.length) {
       return yield* Result.fail(PatchFailure.internal(
         `The order in patch list:\n${GoValue.print(patch)}\n doesn't match ${orderPrefix} list:\n${
@@ -223,7 +223,7 @@ const checkOrder = (patch: List, order: List, mergeKey: string): Merged<void> =>
     }
   })
 
-/** Items of a list with a merge key must be objects that have it. */
+/** Items of a list with a merge key must be objects that have the key. */
 const checkKeys = (items: List, mergeKey: string): Merged<void> => {
   if (mergeKey === "") return Result.succeed(undefined)
   for (const item of items) {
@@ -236,7 +236,7 @@ const checkKeys = (items: List, mergeKey: string): Merged<void> => {
 const noMergeKey = (item: Obj, mergeKey: string): PatchFailure.PatchFailure =>
   PatchFailure.internal(`map: ${GoValue.print(item)} does not contain declared merge key: ${mergeKey}`)
 
-/** The type all items have. Lists of lists are refused by code 422, mixed and empty lists by 500. */
+/** The common type of all items. Lists of lists are refused with 422, mixed and empty lists with 500. */
 const elementType = (...lists: ReadonlyArray<List>): Merged<string> => {
   const items = lists.flat()
   if (items.length === 0) return Result.fail(PatchFailure.internal("no elements in any of the given slices"))
@@ -310,7 +310,7 @@ const withoutNulls = (value: unknown): unknown => {
   return JsonValue.mapObject(value, (item) => item === null ? undefined : withoutNulls(item))
 }
 
-/** A new field of an object: what a `$patch` takes back is not there (undefined), other directives mean nothing. */
+/** The value of a new field: undefined if a `$patch` drops it; other directives have no effect. */
 const withoutDirectives = (value: unknown): unknown => {
   if (JsonValue.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined)
   if (!JsonValue.isObject(value)) return value
@@ -318,7 +318,7 @@ const withoutDirectives = (value: unknown): unknown => {
   return JsonValue.mapObject(value, (item, key) => isDirective(key) ? undefined : withoutDirectives(item))
 }
 
-/** A new item of a list: the server takes it as it is, and then does not know the directives in it. */
+/** A new item of a list: the server takes it as it is, without evaluating its directives. */
 const withoutDirectiveKeys = (value: unknown): unknown => {
   if (JsonValue.isArray(value)) return JsonValue.mapArray(value, withoutDirectiveKeys)
   if (!JsonValue.isObject(value)) return value
