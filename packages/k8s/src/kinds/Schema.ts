@@ -1,8 +1,8 @@
 /**
- * Look-ups in the generated tables: which resource serves a kind, and what the schema of a kind says about a field.
+ * `Schema`: look-ups in the generated tables: which resource serves a kind, and the schema of a kind's fields.
  *
- * Only servers and patches need them (the table of definitions is large), so nothing that a live operator imports may
- * import this module. Every look-up is total: an unknown group, kind or field gives `undefined`.
+ * Only servers and patches need them, and the table of definitions is large, so no module that a live operator imports
+ * may import this one. Every look-up is total: an unknown group, kind or field gives `undefined`.
  */
 import type { Schema } from "./definitions.ts"
 import { definitions } from "./definitions.ts"
@@ -24,13 +24,13 @@ export const zeroOf = (type: string | undefined): string | number | boolean | un
 
 const key = (group: string, version: string, name: string): string => `${group}/${version}/${name}`
 
-/** Of stable versions, what the tables have and release 1.35 has not, whatever its server is told. */
+/** Resources of stable versions that the tables contain but release 1.35 does not serve, however it is configured. */
 const later: ReadonlySet<string> = new Set([
   key("admissionregistration.k8s.io", "v1", "mutatingadmissionpolicies"),
   key("admissionregistration.k8s.io", "v1", "mutatingadmissionpolicybindings")
 ])
 
-/** Whether a resource came after the release that a server stands for. */
+/** Whether a resource is newer than the release that a server stands for. */
 export const isLater = (resource: Pick<ServedResource, "group" | "version" | "plural">): boolean =>
   later.has(key(resource.group, resource.version, resource.plural))
 
@@ -48,7 +48,7 @@ const resourcesByKind: ReadonlyMap<string, ServedResource> = new Map(
   resources.map((resource) => [key(resource.group, resource.version, resource.kind), resource])
 )
 
-/** True for `v1`, false for alpha and beta, which a server serves only where it is told to (since Kubernetes 1.24). */
+/** True for `v1`, false for alpha and beta, which a server serves only if configured to (since Kubernetes 1.24). */
 export const isStable = (version: string): boolean => !version.includes("alpha") && !version.includes("beta")
 
 /** The resource at `/apis/group/version/plural`. */
@@ -58,7 +58,7 @@ export const resourceFor = (target: {
   readonly plural: string
 }): ServedResource | undefined => resourcesByPlural.get(key(target.group, target.version, target.plural))
 
-/** The resource whose objects have the kind; `undefined` for kinds that only subresources or lists have. */
+/** The resource of a kind; `undefined` for kinds that only subresources or lists have. */
 export const resourceForKind = (gvk: Gvk): ServedResource | undefined =>
   resourcesByKind.get(key(gvk.group, gvk.version, gvk.kind))
 
@@ -66,7 +66,7 @@ export const resourceForKind = (gvk: Gvk): ServedResource | undefined =>
 export const definitionFor = (gvk: Gvk): Schema | undefined =>
   definitionsByKind.get(key(gvk.group, gvk.version, gvk.kind))
 
-/** The schema itself, or, for a reference, the definition overruled by what stands beside the reference. */
+/** The schema itself or, for a reference, the definition with the keywords beside the reference taking precedence. */
 export const resolve = (schema: Schema): Schema => {
   if (schema.ref === undefined) return schema
   const definition = definitions[schema.ref]
@@ -75,7 +75,7 @@ export const resolve = (schema: Schema): Schema => {
   return Object.keys(own).length === 0 ? definition : { ...definition, ...own }
 }
 
-/** The schema of a property, or of a value if the schema is a map's; resolved. */
+/** The resolved schema of a property or, for a map, of its values. */
 export const field = (schema: Schema, name: string): Schema | undefined => {
   const resolved = resolve(schema)
   const found = resolved.properties !== undefined && Object.hasOwn(resolved.properties, name)
@@ -84,13 +84,13 @@ export const field = (schema: Schema, name: string): Schema | undefined => {
   return found === undefined ? undefined : resolve(found)
 }
 
-/** The schema of a list's elements; resolved. */
+/** The resolved schema of a list's elements. */
 export const element = (schema: Schema): Schema | undefined => {
   const { items } = resolve(schema)
   return items === undefined ? undefined : resolve(items)
 }
 
-/** True where any JSON is allowed below: the server prunes and merges nothing by schema there. */
+/** True if any JSON is allowed below: the server neither prunes nor merges by schema there. */
 export const isOpaque = (schema: Schema): boolean => {
   const { format, items, properties, type, values } = resolve(schema)
   return format === "int-or-string" ||

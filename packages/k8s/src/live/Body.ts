@@ -1,45 +1,49 @@
-/** `Body`: what follows the head of an answer, as it comes, and who reads it. */
+/** `Body`: the body of a response as it arrives, and its reader. */
 import * as Effect from "effect/Effect"
 import { Buffer } from "node:buffer"
 
-/** How a body ended: with an `error` if the connection is the reason. */
+/** How a body ended; with an `error` if the connection failed. */
 export interface Ending {
   readonly error?: unknown
 }
 
-/** Who reads a body. */
+/** The reader of a body. */
 export interface Sink {
-  /** What came, in memory that is the body's again after the call. False if that is enough until `resume`. */
+  /** Receives a chunk, whose memory is reused after the call. Returns false to pause until `resume`. */
   readonly bytes: (chunk: Buffer) => boolean
-  /** Nothing more comes. */
+  /** Nothing more arrives. */
   readonly end: (how: Ending) => void
 }
 
 export interface Body {
-  /** Hands everything to one reader, from the first byte on; once. What is on its way comes even when it was enough. */
+  /**
+   * Passes everything from the first byte on to one reader; may be called once. After a pause, bytes that were already
+   * in flight may still arrive.
+   */
   readonly read: (sink: Sink) => void
   readonly resume: () => void
 }
 
-/** Figures of bodies that are read whole, in bytes. */
+/** Defaults for bodies that are read as a whole, in bytes. */
 export const defaults = {
-  /** Of a length that is given no more than this is believed before it is there. */
+  /** The most memory that is allocated for a declared length before the bytes have arrived. */
   credible: 4 * 1024 * 1024,
-  /** Memory from this size on is used again. */
+  /** Buffers from this size on are reused. */
   reused: 64 * 1024
 } as const
 
 /**
- * Memory of bodies that were read, unless the garbage collector wants it. What is outside of its heap counts towards its
- * next run: with new memory for each page of a list it would mark the whole heap every twenty pages.
+ * Reusable buffers of bodies that have been read, unless the garbage collector takes them. Memory outside the heap
+ * triggers garbage collection: with a new buffer for each page of a list, the whole heap would be marked every twenty
+ * pages.
  */
 let spare: ReadonlyArray<WeakRef<ArrayBuffer>> = []
 const mostSpare = 4
 
-/** What `memory` has given out, and may be given back. */
+/** Buffers that `memory` has handed out and that may be returned. */
 const lent = new WeakSet<ArrayBufferLike>()
 
-/** At least so many bytes, whatever they hold. */
+/** An uninitialised buffer of at least this many bytes. */
 const memory = (size: number): Buffer => {
   if (size < defaults.reused) return Buffer.allocUnsafe(size)
   const kept = spare.find((reference) => (reference.deref()?.byteLength ?? 0) >= size)
@@ -49,13 +53,13 @@ const memory = (size: number): Buffer => {
   return Buffer.from(found)
 }
 
-/** Gives the memory of a body back, of which nobody will read a byte again. */
+/** Returns the buffer of a body, of which no byte may be read any more. */
 export const recycle = ({ buffer }: Buffer): void => {
   if (!lent.delete(buffer)) return
   spare = [new WeakRef(buffer as ArrayBuffer), ...spare].slice(0, mostSpare)
 }
 
-/** Everything in one piece. `length` is what the answer says of it, in bytes. */
+/** Reads a body in one piece. `length` is the declared length in bytes. */
 export const whole = (body: Body, length: number | undefined, done: (how: Ending, bytes: Buffer) => void): void => {
   let all: Buffer = nothing
   let used = 0
@@ -79,7 +83,7 @@ export const whole = (body: Body, length: number | undefined, done: (how: Ending
 
 const nothing = Buffer.alloc(0)
 
-/** A body that is short, as text. */
+/** Reads a short body as text. */
 export const text = (body: Body): Effect.Effect<string, unknown> =>
   Effect.callback((resume) =>
     whole(

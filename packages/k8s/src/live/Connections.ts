@@ -1,18 +1,18 @@
 /**
- * `Connections`: requests to one server over HTTP/1.1, on connections that are kept and used again.
+ * `Connections`: requests to one server over HTTP/1.1, on connections that are kept and reused.
  *
- * A request goes out on an idle connection or on a new one: how many there are at a time is for those who ask to bound. It
- * guarantees:
- * - an answer is read into memory that is used again for the next read, and handed over in the pieces that a read of the
- *   socket brought (see `HttpResponse`); nothing is read while nobody wants more;
- * - a connection is used again only after an answer that was whole, framed and asked to keep it; one that its server has
- *   closed, or on which something comes that nobody asked for, is not;
- * - a request that was begun to be written is never sent again here: who asked is told that it may have arrived;
- * - each phase has an end: connecting, waiting for the answer, and each piece of its body while somebody wants it;
- * - headers hold what they were given, or the request is refused before a byte of it is sent; no failure quotes one.
+ * A request uses an idle connection or opens a new one; limiting their number is the caller's business. It guarantees:
+ * - a response is read into memory that the next read reuses, and passed on in the pieces that each read of the socket
+ *   brought (see `HttpResponse`); nothing is read while the reader has paused;
+ * - a connection is reused only after a response that was complete, had a definite end and allowed it; not if its
+ *   server has closed it or has sent unexpected bytes;
+ * - a request of which anything was written is never sent again here: the caller learns that it may have arrived;
+ * - each phase has a timeout: connecting, waiting for the response, and each piece of its body while the reader wants
+ *   it;
+ * - headers are sent exactly as given, or the request is refused before any byte is sent; no failure quotes a header.
  *
- * Why not undici: it copies an answer into WebAssembly and tells of each HTTP chunk by itself, of which an API server makes
- * one for each event. Reading a list so takes ten times the CPU of reading the socket, a watch four times.
+ * Why not undici: it copies a response into WebAssembly and reports each HTTP chunk separately, and an API server sends
+ * one chunk per event. That takes ten times the CPU of reading the socket for a list, and four times for a watch.
  */
 import * as Duration from "effect/Duration"
 import { Buffer } from "node:buffer"
@@ -21,56 +21,59 @@ import * as Tls from "node:tls"
 import type { Body, Ending, Sink } from "./Body.ts"
 import { type Head, HttpResponse, text, token } from "./HttpResponse.ts"
 
-/** Figures of a connection; sizes in bytes. */
+/** Defaults of a connection; sizes in bytes. */
 export const defaults = {
-  /** Of one read of the socket. A connection begins with the smallest, and has more once a read fills it. */
+  /** The size of one read of the socket. A connection starts with the smallest and grows once a read fills it. */
   smallestRead: 4 * 1024,
   largestRead: 64 * 1024,
-  /** How long before its server closes it an idle connection is not used any more, in milliseconds. */
+  /** How long before its server closes it an idle connection is no longer used, in milliseconds. */
   margin: 1_000,
-  /** The longest that node's timers wait, in milliseconds: of what is longer they make a single one. */
+  /** The longest delay of Node's timers, in milliseconds: they treat a longer one as 1 ms. */
   longestTimer: 2 ** 31 - 1
 } as const
 
-/** A request. Only GET and HEAD go without a length of their body. */
+/** A request. Only GET and HEAD are sent without a content length. */
 export interface Outgoing {
   readonly method: string
-  /** With its query, percent-encoded. */
+  /** Includes the query; percent-encoded. */
   readonly path: string
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string>>>
   readonly body?: string | undefined
-  /** Whether it may still go out: asked right before. */
+  /** Whether it may still be sent; called right before sending. */
   readonly permit?: (() => boolean) | undefined
 }
 
-/** Who waits for an answer: told of exactly one of `answered` and `failed`, and of `sent` before, if that is so. */
+/**
+ * The caller of a request. Exactly one of `answered` and `failed` is called, and `sent` before that if the request was
+ * sent.
+ */
 export interface Listener {
-  /** From now on the server may see it. */
+  /** From now on the server may see the request. */
   readonly sent?: (() => void) | undefined
-  /** The answer has begun; no more of it is read than the head until somebody reads its body. */
+  /** The headers have arrived. Nothing more is read until the body has a reader. */
   readonly answered: (head: Head, body: Body) => void
-  /** There is none. */
+  /** There is no response. */
   readonly failed: (cause: unknown) => void
 }
 
 export interface Connections {
-  /** Begins a request. What it answers ends it, unless it is over. */
+  /** Starts a request. Calling the returned function aborts it, unless it is over. */
   readonly request: (outgoing: Outgoing, listener: Listener) => () => void
-  /** Takes no more requests; resolves when the last is over. */
+  /** Accepts no more requests; resolves when the last one is over. */
   readonly close: () => Promise<void>
-  /** Ends everything. */
+  /** Aborts everything. */
   readonly destroy: () => Promise<void>
 }
 
-/** What a request ends with that somebody gave up. */
+/** The error of a request that the caller aborted. */
 export const aborted = new Error("the request was interrupted")
 
-/** What one ends with that may not go out any more. */
+/** The error of a request that may no longer be sent. */
 export const unpermitted: Error = Object.assign(new Error("the request may not go out any more"), {
   code: "ERR_NOT_PERMITTED"
 })
 
-/** Where to, and with what. Times in milliseconds; none where it is 0. */
+/** The server and its settings. Times are in milliseconds; 0 means no limit. */
 export interface Options {
   readonly origin: URL
   readonly tls: Pick<Tls.SecureContextOptions, "ca" | "cert" | "key"> & {
@@ -90,20 +93,20 @@ export const make = (options: Options): Connections => new Pool(options)
 
 class Pool implements Connections {
   readonly options: Options
-  /** The last used at the end: the others may go. */
+  /** The most recently used is last, so that the others can time out. */
   readonly #idle: Array<Connection> = []
   readonly #all = new Set<Connection>()
   #isClosed = false
   #emptied = () => {}
   #context: Tls.SecureContext | undefined
-  /** What TLS can begin with where it left off. */
+  /** The last TLS session, for resumption. */
   session: Buffer | undefined
 
   constructor(options: Options) {
     this.options = options
   }
 
-  /** The same for all: making one reads the certificates. */
+  /** Shared by all connections, because creating one parses the certificates. */
   get secureContext(): Tls.SecureContext {
     const { ca, cert, key } = this.options.tls
     return this.#context ??= Tls.createSecureContext({
@@ -132,7 +135,7 @@ class Pool implements Connections {
     return connection
   }
 
-  /** A connection that could be used again. */
+  /** Takes back a connection that can be reused. */
   release(connection: Connection): void {
     if (this.#isClosed) connection.end({})
     else this.#idle.push(connection)
@@ -161,7 +164,7 @@ class Pool implements Connections {
   }
 }
 
-/** One socket, and what it carries at the moment. */
+/** A socket and the request that it currently carries. */
 class Connection {
   readonly #pool: Pool
   #socket: Net.Socket | undefined
@@ -171,7 +174,7 @@ class Connection {
   #call: Call | undefined
   #buffer = Buffer.allocUnsafeSlow(defaults.smallestRead)
   #timer: NodeJS.Timeout | undefined
-  /** Ends it if it is idle then; set anew each time it becomes idle. */
+  /** Closes the connection if it is idle by then; reset each time it becomes idle. */
   #idling: { readonly millis: number; readonly timer: NodeJS.Timeout } | undefined
 
   constructor(pool: Pool) {
@@ -232,7 +235,7 @@ class Connection {
       .on("close", () => this.#closed())
   }
 
-  /** Bytes that came. Answers whether to go on reading. */
+  /** Handles received bytes. Returns whether to read on. */
   readonly #took = (count: number, buffer: Uint8Array): boolean => {
     if (this.#isOver) return false
     const call = this.#call
@@ -244,13 +247,13 @@ class Connection {
       this.#buffer = Buffer.allocUnsafeSlow(Math.min(count * 4, defaults.largestRead))
     }
     const more = call.take(Buffer.from(buffer.buffer, buffer.byteOffset, count))
-    // Of what was on its way some may come while it is paused.
+    // Bytes in flight may still arrive while the socket is paused.
     if (more) this.resume()
     else this.#isPaused = true
     return more
   }
 
-  /** Goes on reading. */
+  /** Resumes reading. */
   resume(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
@@ -261,7 +264,9 @@ class Connection {
     return this.#isPaused
   }
 
-  /** What it carried is over, and the connection can carry more; `keptFor` is how long its server keeps it, if it says. */
+  /**
+   * Its request is over, and the connection can carry another. `keptFor`: how long the server keeps it idle, if known.
+   */
   release(keptFor: number | undefined): void {
     const socket = this.#socket!
     const { idleTimeout } = this.#pool.options
@@ -282,14 +287,14 @@ class Connection {
     this.#idling = { millis, timer }
   }
 
-  /** The server has no more to say. */
+  /** The server has closed its side. */
   #closed(): void {
     if (this.#isOver) return
     const fault = this.#call?.fault()
     this.end(fault === undefined ? {} : { error: fault })
   }
 
-  /** Ends it, and what it carries. */
+  /** Closes the connection and ends its request. */
   end(how: Ending): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -303,7 +308,7 @@ class Connection {
   }
 }
 
-/** One request and its answer. */
+/** A request and its response. */
 class Call implements Body {
   readonly #options: Options
   readonly #listener: Listener
@@ -315,7 +320,7 @@ class Call implements Body {
   #isAnswered = false
   #timer: NodeJS.Timeout | undefined
   #sink: Sink | undefined
-  /** What came before somebody read, and how it ended. */
+  /** What arrived before the body had a reader, and how it ended. */
   #early: Buffer | undefined
   #ending: Ending | undefined
 
@@ -332,7 +337,7 @@ class Call implements Body {
     if (this.#permit?.() === false) return this.connection!.end({ error: unpermitted })
     this.#listener.sent?.()
     const body = this.#body ?? ""
-    // One write where one encoding does for both: what has as many bytes as characters is ASCII.
+    // A single write if one encoding fits both: a body with as many bytes as characters is ASCII.
     if (Buffer.byteLength(body) === body.length) socket.write(this.#head + body, "latin1")
     else {
       socket.cork()
@@ -346,7 +351,7 @@ class Call implements Body {
   #wait(millis: number): void {
     clearTimeout(this.#timer)
     this.#timer = millis === 0 ? undefined : setTimeout(() => {
-      // Of a reader that wants no more the server is not at fault.
+      // While the reader has paused, silence is not the server's fault.
       if (this.connection!.isPaused) return void this.#wait(millis)
       const what = this.#isAnswered ? "nothing more of the answer" : "no answer"
       this.connection!.end({ error: coded(`${what} within ${shown(millis)}`, "TIMEOUT") })
@@ -371,7 +376,7 @@ class Call implements Body {
     const more = chunk.length === 0 ? this.#sink !== undefined || response.head === undefined : this.#give(chunk)
     if (!response.isDone) return more
     const connection = this.connection!
-    // Whoever hears of the end may ask for the next already.
+    // Release the connection first: a caller that learns of the end may send the next request at once.
     if (response.isReusable) connection.release(keptFor(response.head!.headers["keep-alive"]))
     this.end({})
     if (!response.isReusable) connection.end({})
@@ -397,7 +402,7 @@ class Call implements Body {
     if (this.#ending === undefined) this.connection!.resume()
   }
 
-  /** What is missing where the server has closed the connection. */
+  /** What is missing when the server has closed the connection. */
   fault(): unknown {
     try {
       this.#response.end()
@@ -422,7 +427,7 @@ class Call implements Body {
 
 const shown = (millis: number): string => Duration.format(Duration.millis(millis))
 
-/** How long a server keeps an idle connection, in milliseconds, where it says so. */
+/** How long a server keeps an idle connection, in milliseconds, if it tells. */
 const keptFor = (header: string | Array<string> | undefined): number | undefined => {
   const seconds = /(?:^|[,\s])timeout=(\d+)/i.exec(String(header ?? ""))?.[1]
   return seconds === undefined ? undefined : Number(seconds) * 1000
@@ -433,7 +438,7 @@ const coded = (message: string, code: string): Error => Object.assign(new Error(
 /** An IPv6 address without its brackets. */
 const bare = (hostname: string): string => hostname.startsWith("[") ? hostname.slice(1, -1) : hostname
 
-/** Request line and headers. Throws where something would become more than it is. */
+/** Request line and headers. Throws if a value could break out of its place. */
 const headOf = (host: string, { body, headers, method, path }: Outgoing): string => {
   if (!/^\/[\x21-\x7e]*$/.test(path)) {
     throw coded("the path of the request has characters that no path has", "ERR_UNESCAPED_CHARACTERS")

@@ -1,9 +1,10 @@
 /**
- * `Documents`: from the bytes of a line of a watch, or of a page of a list, to values, without what nobody reads.
+ * `Documents`: parses the bytes of a line of a watch, or of a page of a list, without the fields that are not needed.
  *
- * What is read is what `JSON.parse` would give, less the fields that a request names (see `JsonBytes`), with equal
- * strings shared between objects (see `Interning`). Bytes of which the scanner, or the parser after it, makes nothing are
- * parsed as they came. Where a request allows it, objects are left as text (see `Heads`). Of a page it is known which one follows before its objects are parsed: see `Transport.Reading`.
+ * The result is that of `JSON.parse`, without the fields that a request excludes (see `JsonBytes`), and with equal
+ * strings shared between objects (see `Interning`). Bytes that the scanner, or the parser after it, cannot handle are
+ * parsed unchanged. If a request allows it, objects stay unparsed text (see `Heads`). The next page of a list is known
+ * before the objects of the current one are parsed: see `Transport.Reading`.
  */
 import type { Reading } from "@effect-operator/core/Transport"
 import * as Effect from "effect/Effect"
@@ -12,13 +13,13 @@ import * as Heads from "./Heads.ts"
 import { intern } from "./Interning.ts"
 import { Cutter, fields } from "./JsonBytes.ts"
 
-/** Reads the document between two positions. Throws if it is no JSON. */
+/** Parses the document between two positions. Throws if it is not JSON. */
 export type Read = (bytes: Buffer, from: number, to: number) => unknown
 
-/** Everything as it is. */
+/** Parses everything. */
 export const whole: Read = (bytes, from, to) => JSON.parse(bytes.toString("utf8", from, to))
 
-/** Reads lines of a watch. */
+/** Parses lines of a watch. */
 export const line = (reading: Reading | undefined): Read => {
   if (reading === undefined) return whole
   const cutter = new Cutter(fields(reading.without.map((path) => `object.${path}`)))
@@ -28,7 +29,7 @@ export const line = (reading: Reading | undefined): Read => {
   return (bytes, from, to) => lazily(bytes, from, to) ?? parsed(bytes, from, to)
 }
 
-/** Reads a page of a list; fails with `refused` if it is no JSON. */
+/** Parses a page of a list; fails with `refused` if it is not JSON. */
 export const page = <E>(reading: Reading, bytes: Buffer, refused: () => E): Effect.Effect<unknown, E> =>
   Effect.suspend(() => {
     if (reading.lazily === true) {
@@ -45,7 +46,7 @@ export const page = <E>(reading: Reading, bytes: Buffer, refused: () => E): Effe
     return Effect.andThen(asked, read)
   })
 
-/** An object or list; undefined if the text is none. */
+/** An object or list; undefined if the text is neither. */
 const parse = (text: string | undefined): unknown => {
   if (text === undefined) return undefined
   try {

@@ -1,10 +1,10 @@
 /**
- * `Exchange`: one request on the wire, and its whole answer.
+ * `Exchange`: one request on the wire, and its whole response.
  *
- * Giving it up aborts it on the wire. A failure says whether the request may have reached the server: one that was
- * not begun to be written certainly has not. There is a deadline for the whole of it, because a body that trickles in
- * never meets the one between two pieces. A compressed answer is unpacked if it was asked for here (`unpack`); who asked
- * for it by a header of their own gets it as it came, as from Go's client.
+ * Interruption aborts it on the wire. A failure says whether the request may have reached the server; one of which
+ * nothing was written certainly has not. There is a deadline for the whole exchange, because a body that trickles in
+ * never exceeds the timeout between two pieces. A compressed response is decompressed if this module requested
+ * compression (`unpack`). A caller that requested it with a header of its own gets it unchanged, as from Go's client.
  */
 import { Transport } from "@effect-operator/core/KubeError"
 import type { Reading, Response } from "@effect-operator/core/Transport"
@@ -18,42 +18,45 @@ import * as Documents from "./Documents.ts"
 import type { Head } from "./HttpResponse.ts"
 import { tlsProblem } from "./tlsProblem.ts"
 
-/** Figures that hold unless the live client's options say otherwise. */
+/** Defaults, unless the live client's options override them. */
 export const defaults = {
-  /** From the request to the end of its answer; an API server itself gives up after a minute. */
+  /** From sending the request to the end of its response; an API server itself gives up after a minute. */
   requestTimeout: "2 minutes"
 } as const
 
-/** No answer, or not a whole one. */
+/** There is no response, or not a complete one. */
 export interface Failure {
   readonly _tag: "Failure"
   /** Whether the server may have seen the request. */
   readonly sent: boolean
-  /** The system's, TLS's or undici's code; `TIMEOUT` for the deadline. */
+  /** The code of the system, TLS or undici; `TIMEOUT` for the deadline. */
   readonly code: string | undefined
   readonly error: Transport
 }
 
-/** An answer with the size of its body on the wire. */
+/** A response with the size of its body on the wire. */
 export interface Answer extends Response {
   readonly bytes: number
 }
 
 export interface Options {
-  /** In milliseconds of real time; none if it is 0, or longer than timers wait. */
+  /** In milliseconds of real time; no limit if it is 0, or longer than timers can wait. */
   readonly timeout: number
-  /** Whether compression was asked for here. */
+  /** Whether this module requested compression. */
   readonly unpack: boolean
-  /** What the reader of a list does without. */
+  /** What the reader of a list does not need. */
   readonly reading?: Reading | undefined
-  /** Why there is no answer, in words: see `failure`. */
+  /** Describes why there is no response: see `failure`. */
   readonly describe: (cause: unknown) => Transport
 }
 
-/** How it came out: an effect that is over already, unless the answer has to be unpacked or is that of a list. */
+/** The outcome: an effect that completes synchronously, unless the response must be decompressed or is a list. */
 export type Outcome = Effect.Effect<Answer, Failure>
 
-/** Begins a request, and tells once how it came out, maybe at once. The answer gives it up: nothing more is told. */
+/**
+ * Starts a request, and reports its outcome once, possibly synchronously. Calling the returned function aborts it; then
+ * nothing is reported.
+ */
 export const begin = (
   connections: Connections,
   outgoing: Outgoing,
@@ -96,7 +99,7 @@ export const begin = (
   }
 }
 
-/** What a cause of there being no answer amounts to. */
+/** Turns the cause of a missing response into a failure. */
 export const describing = (describe: Options["describe"]) => (cause: unknown, sent: boolean): Failure => ({
   _tag: "Failure",
   sent,
@@ -109,7 +112,7 @@ const lengthOf = ({ headers }: Head): number | undefined => {
   return Number.isSafeInteger(length) ? length : undefined
 }
 
-/** An answer that came whole, but makes no sense. */
+/** A complete response that cannot be interpreted. */
 const unreadable = (error: Transport): Failure => ({ _tag: "Failure", sent: true, code: undefined, error })
 
 const read = ({ headers: fields, status }: Head, body: Buffer, options: Options): Outcome => {
@@ -141,7 +144,7 @@ const read = ({ headers: fields, status }: Head, body: Buffer, options: Options)
     : Effect.fail(unreadable(describe(new Error(`the answer is compressed with ${encoding}`))))
 }
 
-/** Of the bytes nothing is left in the answer. */
+/** The response no longer refers to the bytes. */
 const answer = (status: number, headers: Answer["headers"], value: unknown, bytes: Buffer): Answer => {
   Body.recycle(bytes)
   return value === undefined
@@ -149,7 +152,7 @@ const answer = (status: number, headers: Answer["headers"], value: unknown, byte
     : { status, headers, body: value, bytes: bytes.length }
 }
 
-/** What the headers say once the body is unpacked. */
+/** The headers once the body is decompressed. */
 const unpacked = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
   const { "content-encoding": _, "content-length": __, ...rest } = headers
   return rest
@@ -165,7 +168,7 @@ const unzip = (body: Buffer, describe: Options["describe"]): Effect.Effect<Buffe
       ))
   })
 
-/** The same with repeated headers joined. */
+/** The headers, with repeated ones joined. */
 export const toHeaders = (headers: Head["headers"]): Readonly<Record<string, string>> => {
   let result: Record<string, string> | undefined
   for (const name in headers) {
@@ -178,7 +181,7 @@ export const toHeaders = (headers: Head["headers"]): Readonly<Record<string, str
   return result ?? headers as Readonly<Record<string, string>>
 }
 
-/** Throws where an answer says it is JSON and is none. */
+/** Throws if a response declares JSON but is not. */
 export const toResponse = (status: number, headers: Readonly<Record<string, string>>, text: string): Response => {
   if (text === "") return { status, headers }
   const type = headers["content-type"]
@@ -192,7 +195,7 @@ const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    // The parser's own message quotes the document, which may hold a Secret.
+    // The parser's own message quotes the document, which may contain a Secret.
     throw noJson(text.length)
   }
 }
@@ -200,7 +203,9 @@ const parse = (text: string): unknown => {
 const noJson = (characters: number): Error =>
   new Error(`the answer says it is JSON, but is not (${characters} characters)`)
 
-/** Why there is no answer: the message and code of the cause, with the address. The cause is kept; it holds no headers. */
+/**
+ * Why there is no response: the message and code of the cause, with the address. The cause is kept; it has no headers.
+ */
 export const failure = (host: string) => (cause: unknown): Transport => {
   const text = describe(cause)
   return new Transport({ message: text.includes(host) ? text : `${host}: ${text}`, cause })
@@ -209,7 +214,7 @@ export const failure = (host: string) => (cause: unknown): Transport => {
 const describe = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause)
   const { code, message } = cause as NodeJS.ErrnoException
-  // Several addresses tried (localhost): the error of the whole has no message, those of its parts do.
+  // If several addresses were tried (localhost), the aggregate error has no message, but its parts do.
   const parts = cause instanceof AggregateError ? cause.errors.map(describe).join("; ") : ""
   const text = tlsProblem(cause) ?? (message !== "" ? message : parts !== "" ? parts : cause.name)
   return code === undefined || text.includes(code) ? text : `${text} (${code})`

@@ -1,13 +1,13 @@
 /**
- * `ExecPlugin`: credentials from a program, as kubeconfigs name them under `user.exec`.
+ * `ExecPlugin`: credentials from a program, configured in a kubeconfig under `user.exec`.
  *
- * The program is started without a shell, with the environment of this process and what the kubeconfig adds, and with
- * `KUBERNETES_EXEC_INFO`: an `ExecCredential` that says which version is spoken, whether a person can be asked, and, on
- * request (`provideClusterInfo`), which cluster it is about. It writes an `ExecCredential` with a token, a client
- * certificate, or both to standard output. A program that takes too long is killed, and so is one that nobody waits for
- * any more. Its standard error goes where this process's goes, as with kubectl: people are asked to log in there.
+ * The program is started without a shell, with the environment of this process and the variables of the kubeconfig, and
+ * with `KUBERNETES_EXEC_INFO`: an `ExecCredential` that contains the version, whether the user can be prompted and, if
+ * requested (`provideClusterInfo`), the cluster. It writes an `ExecCredential` with a token, a client certificate, or
+ * both to standard output. A program that takes too long, or whose credentials are no longer awaited, is killed. As
+ * with kubectl, its standard error is that of this process, since logins are prompted there.
  *
- * No failure quotes the program's output or arguments: both may hold a secret.
+ * No failure quotes the program's output or arguments: both may contain a secret.
  *
  * Source: client-go, plugin/pkg/client/auth/exec/exec.go; KEP-541.
  */
@@ -20,29 +20,29 @@ import * as ChildProcess from "node:child_process"
 import type * as Credentials from "../Credentials.ts"
 import { codeOf } from "./FileSource.ts"
 
-/** Figures of this module. */
+/** Defaults of this module. */
 export const defaults = {
-  /** The longest answer, in characters. */
+  /** The longest output, in characters. */
   maxOutput: 1024 * 1024
 } as const
 
 const group = "client.authentication.k8s.io"
 
-/** The versions that are spoken; `v1alpha1` went with Kubernetes 1.24. */
+/** The supported versions; Kubernetes 1.24 removed `v1alpha1`. */
 export const apiVersions: ReadonlyArray<string> = [`${group}/v1`, `${group}/v1beta1`]
 
 export const interactiveModes = ["Never", "IfAvailable", "Always"] as const
 
-/** What a kubeconfig says of a plugin, checked. */
+/** The validated configuration of a plugin. */
 export interface Spec {
   readonly command: string
   readonly args: ReadonlyArray<string>
   readonly env: Readonly<Record<string, string>>
   readonly apiVersion: string
   readonly interactiveMode: (typeof interactiveModes)[number]
-  /** What to do where the command is not there. */
+  /** What to do if the command does not exist. */
   readonly installHint?: string | undefined
-  /** Which cluster it is about, where the plugin is to know. */
+  /** The cluster, if the plugin is to be told. */
   readonly cluster?: ClusterInfo | undefined
 }
 
@@ -55,7 +55,7 @@ export interface ClusterInfo {
   readonly "certificate-authority-data"?: string
   readonly "proxy-url"?: string
   readonly "disable-compression"?: boolean
-  /** The cluster's extension of the name `client.authentication.k8s.io/exec`. */
+  /** The cluster's extension named `client.authentication.k8s.io/exec`. */
   readonly "config"?: unknown
 }
 
@@ -74,7 +74,7 @@ type Run =
   | { readonly _tag: "NotStarted"; readonly code: string }
   | { readonly _tag: "TooMuch" }
 
-/** Runs the plugin once. `isTerminal` says whether a person can be asked. */
+/** Runs the plugin once. `isTerminal` says whether the user can be prompted. */
 export const run = (
   spec: Spec,
   isTerminal: boolean = process.stdin.isTTY === true
@@ -150,7 +150,7 @@ const start = (spec: Spec, interactive: boolean): Effect.Effect<Run> =>
     })
   })
 
-/** The part of an `ExecCredential` that is read; nothing is certain of it. */
+/** The fields of an `ExecCredential` that are read, not validated yet. */
 interface Credential {
   readonly kind?: unknown
   readonly apiVersion?: unknown
@@ -162,7 +162,7 @@ interface Credential {
   } | null
 }
 
-/** Reads the program's answer, or says what is wrong with it. */
+/** Parses the program's output, or returns what is wrong with it. */
 export const parse = (spec: Pick<Spec, "apiVersion">, output: string): Result.Result<Credentials.Issued, string> => {
   const credential = json(output)
   if (credential === undefined) return Result.fail("wrote something that is not a JSON object")

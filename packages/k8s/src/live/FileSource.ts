@@ -1,10 +1,10 @@
 /**
  * `FileSource`: the text of a file that somebody else may change, such as a token or a certificate that is rotated.
  *
- * `text` is cheap: it answers from memory until the file has aged, then reads it again. While a file that was read
- * before cannot be read, or does not hold what it should, its last text stays in use, a warning is logged, and another
- * try follows soon. One read at a time: who comes while it is under way gets the last text, or waits for the new one
- * where the last was doubted. `fresh` always reads.
+ * `text` is cheap: it returns a cached text until that has aged, then reads the file again. If the file can no longer
+ * be read, or its content is invalid, the last text stays in use, a warning is logged, and it is read again soon. Only
+ * one read runs at a time; meanwhile other callers get the last text or, if that is in doubt, wait for the new one.
+ * `fresh` always reads.
  *
  * Kubelet replaces the files of a volume by switching a symbolic link, so they are opened by name each time.
  */
@@ -16,28 +16,28 @@ import * as Option from "effect/Option"
 import * as Semaphore from "effect/Semaphore"
 import * as Fs from "node:fs/promises"
 
-/** Figures that hold unless options say otherwise. */
+/** Defaults, unless options override them. */
 export const defaults = {
-  /** Age at which a file is read again. Source: client-go, transport/token_source.go. */
+  /** The age at which a file is read again. Source: client-go, transport/token_source.go. */
   maxAge: "1 minute",
-  /** After which a file that could not be read is tried again, while its last text stays in use. */
+  /** How long after a failed read the file is read again, while its last text stays in use. */
   retry: "10 seconds"
 } as const
 
 export interface Options {
-  /** What the file is to its reader, for messages: `token file`. */
+  /** What the file is, for messages: `token file`. */
   readonly what: string
   /** What is wrong with a text, if anything. Must not quote it. */
   readonly problem: (text: string) => string | undefined
   readonly maxAge?: Duration.Input | undefined
-  /** The text, where it was read already. */
+  /** The text, if it has been read already. */
   readonly initial?: string | undefined
 }
 
 export interface FileSource {
-  /** The text, not older than its age allows where the file can be read. */
+  /** The text; not older than its maximum age if the file can be read. */
   readonly text: Effect.Effect<string, Transport>
-  /** The text as it is now. */
+  /** The current text, read from the file. */
   readonly fresh: Effect.Effect<string, Transport>
   /** Makes the next `text` read the file. */
   readonly doubt: () => void
@@ -48,10 +48,10 @@ export const make = (file: string, options: Options): FileSource => {
   const retry = Duration.toMillis(defaults.retry)
   const turn = Semaphore.makeUnsafe(1)
   let last = options.initial
-  /** When the text was read, or known, and for how many milliseconds that lasts. */
+  /** When the text was last known to be current, and for how many milliseconds it is used from then on. */
   let since: Moment.Moment | undefined
   let lasts = maxAge
-  /** How often the text was doubted, and up to which time that has been looked into. */
+  /** How often the text was doubted, and how many of these doubts have been resolved. */
   let doubts = 0
   let settled = 0
 
@@ -70,7 +70,7 @@ export const make = (file: string, options: Options): FileSource => {
 
   const isOld = (now: Moment.Moment): boolean => since === undefined || Moment.between(since, now) >= lasts
 
-  /** Reads it if that is still needed, or else goes on with what is known. */
+  /** Reads the file if that is still needed; otherwise returns the known text. */
   const renew = (known: string, now: Moment.Moment): Effect.Effect<string> =>
     Effect.suspend(() => {
       if (last !== known || (settled === doubts && !isOld(now))) return Effect.succeed(last ?? known)
@@ -81,7 +81,7 @@ export const make = (file: string, options: Options): FileSource => {
           lasts = retry
           return Effect.as(Effect.logWarning(`${error.message}; the last one stays in use`), known)
         }),
-        // Not where it is interrupted: nobody has looked then.
+        // Not after an interruption: then the file was not read.
         Effect.tap(() =>
           Effect.sync(() => {
             settled = asked
@@ -109,7 +109,7 @@ export const make = (file: string, options: Options): FileSource => {
   }
 }
 
-/** The system's code of an error, which says what is wrong and quotes nothing. */
+/** The system's error code, which says what is wrong and quotes nothing. */
 export const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? "unknown error"
 
 /** What is wrong with a text that should be PEM. */

@@ -1,14 +1,14 @@
 /**
- * `Heads`: finds in the bytes of a line of a watch, or of a page of a list, its objects and what files them, and leaves the
- * rest of each as text (see `Unparsed` of core).
+ * `Heads`: finds the objects in the bytes of a line of a watch, or of a page of a list, reads the metadata by which
+ * each is filed, and leaves the rest of each as text (see `Unparsed` of core).
  *
- * It takes what API servers write, and any other legal JSON of that shape: whitespace, any order of keys, any members. What
- * is not of that shape, or writes a name or one of the known values with escapes, is answered with `undefined`: it is to be
- * parsed as a whole. `metadata.managedFields` is cut from the text.
+ * It accepts what API servers write, and any other valid JSON of that shape, with any whitespace, order of keys and
+ * additional members. For anything else, or if a name or one of the required values is written with escapes, it returns
+ * `undefined`, and the document must be parsed as a whole. `metadata.managedFields` is cut from the text.
  *
- * Of a line no more is read than its type and the metadata of its object, which stand first as API servers write them; of a
- * page brackets and quotes of everything are matched. That the rest is JSON is found out when it is parsed. Names that occur
- * twice are not looked for.
+ * Of a line it reads only the type and the object's metadata, which API servers write first; of a page it matches all
+ * brackets and quotes. Whether the rest is valid JSON turns out when it is parsed. It does not check for repeated
+ * names.
  */
 import { type Head, Unparsed } from "@effect-operator/core/Unparsed"
 import { Buffer } from "node:buffer"
@@ -17,7 +17,7 @@ import { blanks, stringEnd, unreadEnd, valueEnd } from "./JsonBytes.ts"
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
 const [openObject, closeObject, openList, closeList] = [0x7b, 0x7d, 0x5b, 0x5d]
 
-/** Where a value begins and ends; end 0 for one that is not there. */
+/** Start and end of a value; the end is 0 if it is absent. */
 interface Range {
   from: number
   to: number
@@ -25,11 +25,11 @@ interface Range {
 
 const none = (): Range => ({ from: 0, to: 0 })
 
-/** The members of objects that are looked for, with the ranges they were found at. */
+/** The members of an object to find, with the ranges at which they were found. */
 class Members {
   readonly #names: ReadonlyArray<Buffer>
   readonly #at: ReadonlyArray<Range>
-  /** Set while a member is walked: nothing behind it is read. */
+  /** Set during a member to stop after it. */
   stop = false
 
   constructor(names: ReadonlyArray<string>) {
@@ -42,8 +42,8 @@ class Members {
   }
 
   /**
-   * Walks the object that begins at a position. Its end; -1 if it cannot be understood. `inside` may walk a value itself:
-   * it answers its end, or nothing.
+   * Walks the object that starts at a position. Returns its end, or -1 if it is not understood. `inside` may walk a
+   * value itself; then it returns the value's end, otherwise undefined.
    */
   walk(
     bytes: Buffer,
@@ -70,7 +70,7 @@ class Members {
       if (to < 0) return -1
       if (index >= 0) {
         const range = this.#at[index]!
-        // Of a name that comes twice the parser takes the last.
+        // If a name is repeated, `JSON.parse` takes the last.
         if (range.to > 0) return -1
         range.from = at
         range.to = to
@@ -84,7 +84,7 @@ class Members {
     return -1
   }
 
-  /** Which name it is; -1 for another, -2 for one that is written with escapes. */
+  /** The index of the name; -1 for any other, -2 for one that is written with escapes. */
   #find(all: Buffer, from: number, to: number): number {
     const names = this.#names
     next: for (let n = 0; n < names.length; n++) {
@@ -98,7 +98,7 @@ class Members {
   }
 }
 
-/** One object after another. */
+/** Walks one object after another. */
 class Objects {
   readonly #object = new Members(["metadata"])
   readonly #metadata = new Members(["name", "namespace", "uid", "resourceVersion", "managedFields"])
@@ -107,12 +107,12 @@ class Objects {
   #hurry = false
   #bytes: Buffer = Buffer.alloc(0)
 
-  /** The object that was walked last; undefined if it is none that can be filed. */
+  /** The object that was walked last; undefined if it cannot be filed. */
   found: Unparsed | undefined = undefined
 
   /**
-   * The end of the object that begins at a position, -1 if it cannot be understood; in a hurry that of its metadata.
-   * `line`, if it is one, is kept as text instead of the object alone.
+   * Returns the end of the object that starts at a position, -1 if it is not understood; for a line, the end of its
+   * metadata. The text that is kept is that of `line` if given, otherwise that of the object.
    */
   walk(bytes: Buffer, from: number, end: number, line?: Range): number {
     this.#hurry = line !== undefined
@@ -145,7 +145,7 @@ class Objects {
     return unreadEnd(this.#bytes, at, this.#end)
   }
 
-  /** A string of the metadata; nothing if it is none, or has escapes. */
+  /** A string of the metadata; undefined if it is not one, or has escapes. */
   #text(index: number): string | undefined {
     const { from, to } = this.#metadata.at(index)
     const bytes = this.#bytes
@@ -154,7 +154,7 @@ class Objects {
     return bytes.toString("utf8", from + 1, to - 1)
   }
 
-  /** The text of the object, without `managedFields` unless they stand last. */
+  /** The text of the object without `managedFields`, unless they are the last member. */
   #without(bytes: Buffer, from: number, to: number): string {
     const { to: fieldsEnd } = this.#metadata.at(4)
     if (fieldsEnd > 0) {
@@ -171,7 +171,7 @@ class Objects {
 
 const objectOf = (event: unknown): unknown => (event as { readonly object: unknown }).object
 
-/** Reads lines of a watch: an event whose object is not parsed, or nothing. */
+/** Reads a line of a watch: returns an event with an unparsed object, or undefined. */
 export const line = (): (bytes: Buffer, from: number, to: number) => unknown => {
   const objects = new Objects()
   const event = new Members(["type", "object"])
@@ -207,7 +207,7 @@ const typeOf = (bytes: Buffer, { from, to }: Range): string | undefined => {
   return undefined
 }
 
-/** Reads a page of a list: the list with objects that are not parsed, or nothing. */
+/** Reads a page of a list: returns the list with unparsed objects, or undefined. */
 export const page = (bytes: Buffer): { readonly items: ReadonlyArray<Unparsed> } | undefined => {
   const objects = new Objects()
   const items: Array<Unparsed> = []

@@ -1,25 +1,26 @@
 /**
- * `HttpResponse`: the answer to one HTTP/1.1 request, from the bytes of its connection.
+ * `HttpResponse`: parses the response to one HTTP/1.1 request from the bytes of its connection.
  *
- * A watch is one answer that goes on for minutes, and an API server frames each event of it as a chunk of its own. A parser
- * of HTTP in general tells of every chunk, which costs more than to read it; this one hands over what a read of the socket
- * brought in one piece, by closing the gaps where the bytes lie. It guarantees:
- * - head, body and fault do not depend on how the network cut the bytes;
- * - whatever is no answer by RFC 9112 is a fault, and so is one whose length is not certain: it is never read as another;
- * - memory is bounded: a head by `maxHeadBytes`, the body is not kept.
+ * A watch is one response that lasts for minutes, and an API server sends each event in a chunk of its own. A general
+ * HTTP parser reports every chunk, which costs more than reading it. This one passes on what each read of the socket
+ * brought in one piece, closing the gaps between chunks in place. It guarantees:
+ * - headers, body and errors do not depend on how the network split the bytes;
+ * - anything that is not a response by RFC 9112, or whose length is ambiguous, is an error: it is never read as
+ *   something else;
+ * - memory is bounded: by `maxHeadBytes` for the headers; the body is not kept.
  *
- * Interim answers (1xx) are passed over. Trailers and extensions of chunks are not kept. What follows the answer is not
- * looked at, but noticed: nobody asked for it.
+ * Interim responses (1xx) are skipped. Trailers and chunk extensions are discarded. Bytes after the response are not
+ * parsed but noticed, since they were not requested.
  *
  * Source: RFC 9112 (HTTP/1.1), sections 4 to 8.
  */
 import { Buffer } from "node:buffer"
 
-/** Bounds, in bytes. */
+/** Limits, in bytes. */
 export const defaults = {
   /** Status line and headers together; as in Node and undici. */
   maxHeadBytes: 16 * 1024,
-  /** The line before a chunk, and all trailers. */
+  /** The line before a chunk; also all trailers together. */
   maxLineBytes: 16 * 1024
 } as const
 
@@ -29,26 +30,26 @@ export interface Head {
   readonly headers: Readonly<Record<string, string | Array<string>>>
 }
 
-/** What comes next on the connection. */
+/** What is expected next on the connection. */
 type State =
   | "Head"
-  /** So many bytes more: of the body, or of a chunk. */
+  /** A known number of bytes of the body or of a chunk. */
   | "Length"
   | "Chunk"
-  /** The line with the length of a chunk: digits, then maybe a semicolon, after blanks, and what does not matter. */
+  /** The line with the size of a chunk: digits, then perhaps blanks and a semicolon with extensions. */
   | "Size"
   | "SizeOver"
   | "SizeBlank"
   | "Extension"
   | "SizeEnd"
-  /** The line end behind a chunk. */
+  /** The line end after a chunk. */
   | "ChunkCr"
   | "ChunkLf"
-  /** Lines behind the last chunk, up to an empty one. */
+  /** Lines after the last chunk, up to an empty one. */
   | "Trailer"
   | "TrailerLine"
   | "TrailerEnd"
-  /** All there is until the connection ends. */
+  /** Everything until the connection is closed. */
   | "UntilClose"
   | "Done"
 
@@ -56,10 +57,10 @@ const [cr, lf, tab, space, semicolon] = [0x0d, 0x0a, 0x09, 0x20, 0x3b]
 const headEnd = Buffer.from("\r\n\r\n")
 const nothing = Buffer.alloc(0)
 
-/** The answer is none, or it ended too soon. */
+/** The response is invalid or incomplete. */
 export class HttpResponseError extends Error {
   override readonly name = "HttpResponseError"
-  /** As system errors have one; a connection that ended too soon has that of one that was reset. */
+  /** Like the code of a system error; an incomplete response has that of a connection reset. */
   readonly code: string
 
   constructor(message: string, code = "EPROTO") {
@@ -70,40 +71,40 @@ export class HttpResponseError extends Error {
 
 export class HttpResponse {
   #state: State = "Head"
-  /** The head so far. */
+  /** The headers so far. */
   #begun: Buffer = nothing
   #head: Head | undefined
-  /** What is to come of the body or the chunk. */
+  /** The remaining bytes of the body or chunk. */
   #left = 0
-  /** Bytes so far of a line, or of the trailers. */
+  /** The bytes so far of a line, or of the trailers. */
   #line = 0
   readonly #method: string
   #isPersistent = false
   #hasExcess = false
 
-  /** `method` is that of the request: an answer to HEAD has no body. */
+  /** `method` is that of the request: a response to HEAD has no body. */
   constructor(method = "GET") {
     this.#method = method
   }
 
-  /** Status and headers, once they are there. */
+  /** Status and headers, once complete. */
   get head(): Head | undefined {
     return this.#head
   }
 
-  /** Whether the answer is whole. */
+  /** Whether the response is complete. */
   get isDone(): boolean {
     return this.#state === "Done"
   }
 
-  /** Whether it is whole, and its connection good for another request. */
+  /** Whether it is complete, and its connection can be reused. */
   get isReusable(): boolean {
     return this.#state === "Done" && this.#isPersistent && !this.#hasExcess
   }
 
   /**
-   * Reads what came. The answer is what it holds of the body, in the same memory, whose contents are lost. Throws
-   * `HttpResponseError`, after which nothing more can be read.
+   * Parses received bytes. Returns the part of the body that they contain, moved together in the same memory, which is
+   * overwritten. Throws `HttpResponseError`, after which nothing more can be parsed.
    */
   read(bytes: Buffer): Buffer {
     if (this.#state !== "Head") return this.#body(bytes, 0)
@@ -123,7 +124,7 @@ export class HttpResponse {
     return this.#body(bytes, from)
   }
 
-  /** The connection ended in good order. Throws if the answer was not whole. */
+  /** The connection was closed properly. Throws if the response is incomplete. */
   end(): void {
     if (this.#state === "UntilClose") this.#state = "Done"
     if (this.#state === "Done") return
@@ -131,7 +132,7 @@ export class HttpResponse {
     throw new HttpResponseError(`the server closed the connection ${where}`, "ECONNRESET")
   }
 
-  /** How the body is framed. */
+  /** Determines how the body is framed. */
   #begin({ headers, isPersistent, status }: ReturnType<typeof parseHead>): void {
     if (status === 101) throw fault("it changes the protocol, which nobody asked for")
     if (status < 200) return
@@ -160,7 +161,7 @@ export class HttpResponse {
     this.#line = 0
   }
 
-  /** Moves the parts of the body together, to where it begins. */
+  /** Moves the parts of the body together, to where the first one starts. */
   #body(bytes: Buffer, from: number): Buffer {
     const end = bytes.length
     let at = from
@@ -247,7 +248,7 @@ export class HttpResponse {
     return bytes.subarray(from, to)
   }
 
-  /** Lines that nobody keeps have an end all the same. */
+  /** Lines that are discarded are limited nevertheless. */
   #count(what: string): void {
     this.#line += 1
     if (this.#line > defaults.maxLineBytes) throw tooLong(what, defaults.maxLineBytes)
@@ -269,7 +270,7 @@ const digitOf = (byte: number): number => {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
 }
 
-/** A length may be given several times, if it is the same. */
+/** The content length may be repeated if the values are equal. */
 const lengthOf = (header: string | Array<string>): number => {
   if (typeof header === "string" && /^\d{1,15}$/.test(header)) return Number(header)
   const all = (typeof header === "string" ? [header] : header).flatMap((value) => value.split(","))
@@ -283,32 +284,32 @@ const lengthOf = (header: string | Array<string>): number => {
 
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 
-/** What names and values of headers are made of. */
+/** The characters of header names and values. */
 export const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 export const text = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** Names as they were written, in lower case: servers write few. */
+/** Header names in lower case, by their spelling: servers use few. */
 const names = new Map<string, string>()
 const mostNames = 256
 
 const nameOf = (written: string): string => {
   const known = names.get(written)
   if (known !== undefined) return known
-  // A name that objects have by nature would be no header of its own.
+  // A name that every object inherits would not be an own property of the headers.
   if (!token.test(written) || written.toLowerCase() in {}) throw fault("it has a line among its headers that is none")
   const name = written.toLowerCase()
   if (names.size < mostNames) names.set(written, name)
   return name
 }
 
-/** Characters that no head has, and line ends that are not whole. */
+/** Characters that headers must not contain, and incomplete line ends. */
 const alien = /[^\t\x20-\x7e\x80-\xff\r\n]|\r(?!\n)|(?<!\r)\n/
 const closing = /(?:^|[,\s])close(?:$|[,\s])/i
 
 const parseHead = (head: string): Head & { readonly isPersistent: boolean } => {
   let end = head.indexOf("\r\n")
   const [, minor, status] = statusLine.exec(end < 0 ? head : head.slice(0, end)) ?? []
-  // What is no status line may be anything, and anybody's.
+  // What does not start with a status line may be anything, so it is not quoted.
   if (status === undefined) throw fault("it does not begin with a status line")
   if (alien.test(head)) throw fault("it has a line among its headers that is none")
   const headers: Record<string, string | Array<string>> = {}

@@ -1,8 +1,8 @@
 /**
- * `Incoming`: an answer whose body is read as it comes.
+ * `Incoming`: a response whose body is read as it arrives.
  *
- * The connection is read only while the reader of the body wants more, so that a slow one slows the server down instead of
- * filling the memory. Interrupting the request aborts it; so does closing the scope, body and all.
+ * The connection is read only while the reader of the body wants more, so that a slow reader slows the server down
+ * instead of filling the memory. Interrupting the request aborts it, and so does closing the scope, body included.
  */
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
@@ -10,13 +10,13 @@ import type { Body } from "./Body.ts"
 import type { Connections, Outgoing } from "./Connections.ts"
 import type { Head } from "./HttpResponse.ts"
 
-/** An answer that has begun. */
+/** A response whose headers have arrived. */
 export interface Incoming extends Head {
   /** For one reader, once. */
   readonly body: Body
 }
 
-/** Sends a request; what goes wrong is as the connection says it. */
+/** Sends a request; errors are those of the connection. */
 export const open = (
   connections: Connections,
   outgoing: Outgoing

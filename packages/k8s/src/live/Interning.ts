@@ -1,27 +1,28 @@
 /**
- * `Interning`: equal strings of many objects, once in memory.
+ * `Interning`: shares equal strings of many objects in memory.
  *
- * The parser shares names of fields and the shortest strings by itself; images, paths, times, labels and owners it does
- * not. Most fields hold what they held in the object before, which costs one comparison; otherwise a table knows the
- * strings seen lately: two generations, of which the older is dropped when the younger is full. A field whose values are
- * always new, as a uid is, is left alone for a while. All of it is bounded, and nobody can see it but by memory.
+ * The parser shares field names and the shortest strings by itself, but not images, paths, timestamps, labels and
+ * owners. Most fields have the same value as in the object before, which costs one comparison. Otherwise a table of
+ * recent strings is consulted; it has two generations, the older of which is dropped when the younger is full. A field
+ * whose values are always new, such as a uid, is skipped for a while. Everything is bounded, and only memory use shows
+ * it.
  */
 
-/** Figures of the table. */
+/** Defaults of the table. */
 export const defaults = {
-  /** Strings of a generation. */
+  /** The number of strings in a generation. */
   size: 4_096,
-  /** Shorter ones the parser shares; longer ones are rarely equal, and expensive to compare. */
+  /** Shorter strings are shared by the parser; longer ones are rarely equal, and expensive to compare. */
   shortest: 11,
   longest: 256,
-  /** Names of fields that are told apart; strings in others are left as they are. */
+  /** The number of field names that are tracked; strings in others are left alone. */
   fields: 1_024,
-  /** New values in a row after which a field is left alone, and for how many values. */
+  /** After this many new values in a row, a field is skipped for `pause` values. */
   patience: 32,
   pause: 1_000
 } as const
 
-/** What is known of the values of a name. */
+/** What is known about the values of a field name. */
 interface Field {
   last: string
   /** New values in a row. */
@@ -32,7 +33,7 @@ const fields = new Map<string, Field>()
 let young = new Map<string, string>()
 let old = new Map<string, string>()
 
-/** Replaces the strings in a value that was just parsed, and that nobody else has yet. */
+/** Replaces the strings in a value that was just parsed and is not shared yet. */
 export const intern = (value: object): void => {
   if (Array.isArray(value)) return list(value, "")
   const object = value as Record<string, unknown>
@@ -57,7 +58,7 @@ const list = (values: Array<unknown>, name: string): void => {
   }
 }
 
-/** The same string, as it is known already if it is. */
+/** The same string, shared if it is known. */
 const shared = (name: string, text: string): string => {
   if (text.length > defaults.longest) return text
   const field = fields.get(name)
@@ -75,7 +76,7 @@ const shared = (name: string, text: string): string => {
   return field.last = known ?? text
 }
 
-/** The string as it was seen before; remembers it if it was not. */
+/** The known equal string; if there is none, remembers this one. */
 const remembered = (text: string): string | undefined => {
   const known = young.get(text)
   if (known !== undefined) return known

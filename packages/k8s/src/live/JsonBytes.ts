@@ -1,34 +1,34 @@
 /**
- * `JsonBytes`: finds fields in the bytes of a JSON document that nobody will read, so that they are never parsed.
+ * `JsonBytes`: cuts fields that are not needed out of the bytes of a JSON document, so that they are never parsed.
  *
- * Parsing is what ingest costs, and half of a custom resource is `managedFields`. The scanner walks the bytes once,
- * knows where keys and values begin and end, and copies what is wanted. It parses nothing and judges nothing: what it
- * leaves is the parser's, which refuses whatever is no JSON. Guarantees, for every legal document:
- * - what is cut is a whole member with one comma, so that what is left is legal JSON, with nothing else missing;
- * - only members at the given paths are cut: a name inside a string, or deeper or less deep, is none of them. The path
- *   through a list is written `*`;
+ * Parsing is the main cost of ingestion, and half of a custom resource is `managedFields`. The scanner walks the bytes
+ * once, knows where keys and values start and end, and copies what is wanted. It parses and validates nothing: what it
+ * leaves goes to the parser, which refuses anything that is not JSON. It guarantees, for every valid document:
+ * - what is cut is a whole member with one comma, so that the rest is valid JSON and nothing else is missing;
+ * - only members at the given paths are cut, never a name inside a string or at another depth. A list in a path is
+ *   written `*`;
  * - whitespace, escapes, any order of keys and any UTF-8 are fine. A name that is written with escapes is not
- *   recognized, and of names that occur twice not all may be: then more is left than was asked for, never less;
+ *   recognised, and of repeated names not all may be: then more is left than requested, never less;
  * - bytes that the scanner does not understand are left whole (`undefined`): the parser knows what is wrong with them.
  *
  * What is cut is not checked.
  */
 import { Buffer } from "node:buffer"
 
-/** What to cut: names, with what is to be cut below them, or nothing below where the whole member goes. */
+/** What to cut: names, each with what to cut below it, or with nothing if the whole member is cut. */
 export interface Fields {
   readonly names: ReadonlyArray<Name>
-  /** What to cut from each element, where the value is a list. */
+  /** What to cut from each element if the value is a list. */
   readonly each: Fields | undefined
 }
 
 interface Name {
-  /** As it stands between its quotes. */
+  /** As written between its quotes. */
   readonly bytes: Uint8Array
   readonly below: Fields | undefined
 }
 
-/** The fields of paths such as `metadata.managedFields`, `items.*.status`. */
+/** The fields for paths such as `metadata.managedFields`, `items.*.status`. */
 export const fields = (paths: ReadonlyArray<string>): Fields => fieldsOf(paths.map((path) => path.split(".")))
 
 const fieldsOf = (paths: ReadonlyArray<ReadonlyArray<string>>): Fields => {
@@ -48,20 +48,18 @@ const fieldsOf = (paths: ReadonlyArray<ReadonlyArray<string>>): Fields => {
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a]
 const [openObject, closeObject, openList, closeList] = [0x7b, 0x7d, 0x5b, 0x5d]
 
-/**
- * A scanner for documents of one shape. A document is read no further than to the last member that is to be cut.
- */
+/** A scanner for documents of one shape. A document is scanned only up to the last member to cut. */
 export class Cutter {
   readonly #fields: Fields
   #bytes: Buffer = Buffer.alloc(0)
   #end = 0
-  /** Where cuts begin and end, alternately. */
+  /** Where cuts start and end, alternately. */
   readonly #cuts: Array<number> = []
   readonly #sought: Name | undefined
   #found: readonly [from: number, to: number] | undefined
   #stopped = false
 
-  /** `sought` is a member of the outermost object that `found` is to answer. */
+  /** `sought` is a member of the outermost object whose text `found` returns. */
   constructor(fields: Fields, sought?: string) {
     this.#sought = sought === undefined
       ? undefined
@@ -69,14 +67,14 @@ export class Cutter {
     this.#fields = this.#sought === undefined ? fields : { ...fields, names: [...fields.names, this.#sought] }
   }
 
-  /** The text of the member that was sought in the last document, where it was there. */
+  /** The text of the sought member of the last document, if it had one. */
   get found(): string | undefined {
     return this.#found === undefined ? undefined : this.#bytes.toString("utf8", ...this.#found)
   }
 
   /**
-   * The text of a document without the fields. Undefined where there is nothing to cut, or where the bytes are no
-   * document that can be understood.
+   * The text of a document without the fields. Undefined if there is nothing to cut, or if the bytes are not
+   * understood.
    */
   cut(bytes: Buffer, from = 0, to = bytes.length): string | undefined {
     this.#bytes = bytes
@@ -87,7 +85,7 @@ export class Cutter {
     cuts.length = 0
     const end = this.#value(blanks(bytes, from, to), this.#fields, true)
     if (end < 0 || cuts.length === 0) return undefined
-    // The parser joins texts in less time than it takes to copy their bytes together first.
+    // The engine concatenates strings faster than their bytes could be copied together first.
     let text = ""
     let at = from
     for (let cut = 0; cut < cuts.length; cut += 2) {
@@ -98,8 +96,8 @@ export class Cutter {
   }
 
   /**
-   * The end of the value that begins at a position, -1 if it has none. Notes what to cut from it. `last` if nothing
-   * behind the value is to be cut, so that its end does not matter.
+   * Returns the end of the value that starts at a position, -1 if it has none, and records what to cut from it. `last`:
+   * nothing after the value is to be cut, so its end does not matter.
    */
   #value(at: number, fields: Fields | undefined, last: boolean): number {
     const first = this.#bytes[at]
@@ -110,7 +108,7 @@ export class Cutter {
     return valueEnd(this.#bytes, at, this.#end)
   }
 
-  /** The members of an object from behind its brace on. */
+  /** The members of an object, starting after its brace. */
   #object(from: number, names: ReadonlyArray<Name>, last: boolean): number {
     const bytes = this.#bytes
     const end = this.#end
@@ -157,7 +155,7 @@ export class Cutter {
     return -1
   }
 
-  /** Cuts a last member: the comma before it goes with it, and so do those that were cut just before it. */
+  /** Cuts a last member together with the comma before it and the members that were cut directly before it. */
   #cutLast(key: number, end: number, kept: number, before: number): void {
     const cuts = this.#cuts
     if (kept < 0) return void cuts.push(key, end)
@@ -165,7 +163,7 @@ export class Cutter {
     cuts.push(kept, end)
   }
 
-  /** The elements of a list from behind its bracket on. */
+  /** The elements of a list, starting after its bracket. */
   #list(from: number, each: Fields): number {
     const bytes = this.#bytes
     const end = this.#end
@@ -193,19 +191,19 @@ const find = (names: ReadonlyArray<Name>, all: Buffer, from: number, to: number)
   return undefined
 }
 
-/** Longer texts than about 1 MB (0xFBEE9 bytes, EXTERN_APEX in its string_bytes.cc) Node puts beside the heap. */
+/** Node stores texts longer than about 1 MB outside the heap (0xFBEE9 bytes, EXTERN_APEX in its string_bytes.cc). */
 const mostInHeap = 1_000_000
 
 /**
- * The text of bytes, in the heap, however long. What is beside it stays until the whole heap is marked, and counts as a
- * reason to do so: of a list of large pages that was half of the CPU.
+ * Decodes bytes to a text inside the heap, however long. Text outside the heap stays until the whole heap is marked,
+ * and triggers marking itself: for a list of large pages that took half of the CPU.
  */
 export const textOf = (bytes: Buffer, from: number, to: number): string => {
   let text = ""
   let at = from
   while (to - at > mostInHeap) {
     let end = at + mostInHeap
-    // Not within a character: its other bytes begin with the bits 10.
+    // Do not split a character: its continuation bytes start with the bits 10.
     while ((bytes[end]! & 0xc0) === 0x80) end--
     text += bytes.toString("utf8", at, end)
     at = end
@@ -213,7 +211,7 @@ export const textOf = (bytes: Buffer, from: number, to: number): string => {
   return text + bytes.toString("utf8", at, to)
 }
 
-/** The end of the value that begins at a position, -1 if it has none. */
+/** Returns the end of the value that starts at a position, -1 if it has none. */
 export const valueEnd = (bytes: Buffer, at: number, end: number): number => {
   const first = bytes[at]
   if (first === quote) return stringEnd(bytes, at + 1, end)
@@ -239,9 +237,9 @@ export const valueEnd = (bytes: Buffer, at: number, end: number): number => {
 }
 
 /**
- * The same for a value that nobody reads, and that is legal. A list without a list in it, as `managedFields` is, ends at
- * its first bracket that closes one and is no part of a string, which native searches find. Behind a string no letter can
- * stand: so a quote before one begins a string, and what is before that quote is in none.
+ * As `valueEnd`, for a value that is not needed and is valid. A list that contains no other list, such as
+ * `managedFields`, ends at the first closing bracket outside a string, which native searches find. No letter can follow
+ * a string, so a quote before a letter starts a string, and the bytes before that quote are outside any string.
  */
 export const unreadEnd = (bytes: Buffer, at: number, end: number): number => {
   if (bytes[at] !== openList) return valueEnd(bytes, at, end)
@@ -257,7 +255,7 @@ export const unreadEnd = (bytes: Buffer, at: number, end: number): number => {
 
 const isLetter = (byte: number): boolean => (byte & 0xdf) >= 0x41 && (byte & 0xdf) <= 0x5a
 
-/** The end of a string from behind its first quote on. */
+/** Returns the end of a string, starting after its opening quote. */
 export const stringEnd = (bytes: Buffer, from: number, end: number): number => {
   for (let i = from; i < end; i++) {
     const byte = bytes[i]!

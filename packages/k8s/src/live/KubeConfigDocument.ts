@@ -1,9 +1,9 @@
 /**
- * `KubeConfigDocument`: kubeconfig files as data, and entries found in several of them.
+ * `KubeConfigDocument`: kubeconfig files as data, and look-ups of entries across several files.
  *
- * Nothing is required of a document but that it is a mapping: a broken entry matters only to who uses it. Names are
- * looked up in the order of the documents, the first that has one wins. A text that is JSON is read without the YAML
- * library. No failure quotes a document: only the kind and place of a fault are told, as a line may hold a token.
+ * A document only needs to be a mapping: an invalid entry matters only if it is used. Names are looked up in the order
+ * of the documents; the first document that has a name wins. A text that is JSON is parsed without the YAML library. No
+ * failure quotes a document, as a line may contain a token; it reports only the kind and place of a fault.
  *
  * Source: client-go, tools/clientcmd/loader.go and api/v1/types.go.
  */
@@ -13,11 +13,11 @@ import * as Fs from "node:fs/promises"
 import * as Path from "node:path"
 import { codeOf } from "./FileSource.ts"
 
-/** The configuration cannot be used: where, what about it, and what to do. */
+/** The configuration cannot be used: where the fault is, what it is, and how to fix it. */
 export class KubeConfigError extends Schema.TaggedError<KubeConfigError>()("KubeConfigError", {
-  /** The file, or what stands for one. */
+  /** The file, or a name for another source. */
   source: Schema.String,
-  /** The field, as a path. */
+  /** The path of the field. */
   field: Schema.optionalKey(Schema.String),
   problem: Schema.String,
   remedy: Schema.String
@@ -30,7 +30,7 @@ export class KubeConfigError extends Schema.TaggedError<KubeConfigError>()("Kube
 export const fail = (source: string, field: string | undefined, problem: string, remedy: string) =>
   Effect.fail(new KubeConfigError({ source, problem, remedy, ...(field === undefined ? {} : { field }) }))
 
-/** One kubeconfig, parsed; `folder` is what its relative file names are relative to. */
+/** A parsed kubeconfig. Its relative file names are relative to `folder`. */
 export interface Document {
   readonly source: string
   readonly folder: string | undefined
@@ -91,7 +91,7 @@ export interface RawExec {
   readonly interactiveMode?: string
 }
 
-/** Reads a file, for the sake of a field. */
+/** Reads a file that a field refers to. */
 export const read = (
   source: string,
   field: string | undefined,
@@ -148,7 +148,7 @@ const yaml = (source: string, text: string): Effect.Effect<unknown, KubeConfigEr
     })
   })
 
-/** An entry, and the document it is from. */
+/** An entry and its document. */
 export interface Entry<A> {
   readonly name: string
   readonly value: A
@@ -174,7 +174,7 @@ const rows = (document: Document, field: keyof typeof faults) => {
   })
 }
 
-/** The names of what can be used, for messages. */
+/** The names that can be used, for messages. */
 export const known = (documents: ReadonlyArray<Document>, field: keyof typeof faults): string => {
   const names = documents.flatMap((document) =>
     rows(document, field).flatMap(({ fault, name }) => fault === undefined ? [name] : [])
@@ -182,10 +182,10 @@ export const known = (documents: ReadonlyArray<Document>, field: keyof typeof fa
   return names.length === 0 ? "none" : [...new Set(names)].join(", ")
 }
 
-/** What all documents are called together. */
+/** The names of all documents. */
 export const sources = (documents: ReadonlyArray<Document>): string => documents.map(({ source }) => source).join(", ")
 
-/** The entry of a name: of the first document that has it. */
+/** The entry with a name, from the first document that has it. */
 export const entry = <A>(
   documents: ReadonlyArray<Document>,
   field: keyof typeof faults,
@@ -206,13 +206,13 @@ export const entry = <A>(
   )
 }
 
-/** PEM text, and the file it is from unless it is inline. */
+/** A PEM text, and its file unless it is inline. */
 export interface Pem {
   readonly text: string
   readonly file?: string
 }
 
-/** PEM from base64 data, which goes first, or from a file. */
+/** PEM from base64 data, which has precedence, or from a file. */
 export const pem = (
   { folder, source }: Pick<Document, "source" | "folder">,
   field: string,

@@ -1,8 +1,8 @@
 /**
- * `KubeConfigWriter`: new tokens of a user, written back into the kubeconfig file they came from.
+ * `KubeConfigWriter`: writes new tokens of a user back into the kubeconfig file that they came from.
  *
- * Comments and everything else stay as they are. The file is replaced in one step, keeps its mode, and is locked as
- * kubectl locks it (`FILE.lock`), so that neither writes over the other.
+ * Comments and everything else stay unchanged. The file is replaced atomically, keeps its mode, and is locked as
+ * kubectl locks it (`FILE.lock`), so that neither overwrites the other's changes.
  *
  * Source: client-go, tools/clientcmd/config.go (persister) and loader.go (lockFile).
  */
@@ -32,7 +32,7 @@ const attempt = <A>(file: string, run: () => Promise<A>) =>
 
 const replace = async (file: string, user: string, tokens: Tokens): Promise<void> => {
   const { parseDocument } = await import("yaml")
-  // The file itself, where the name is a link to it.
+  // The file itself if the name is a symbolic link.
   const target = await Fs.realpath(file)
   const document = parseDocument(await Fs.readFile(target, "utf8"))
   const { users } = document.toJS() as { readonly users?: ReadonlyArray<{ readonly name?: string }> }

@@ -1,12 +1,11 @@
 /**
- * `Oidc`: credentials from an OpenID Connect provider, as kubeconfigs name them under `user.auth-provider` (`oidc`).
+ * `Oidc`: credentials from an OpenID Connect provider, configured in a kubeconfig under `user.auth-provider` (`oidc`).
  *
- * The id token is the bearer token. One that has not expired is used as it is; otherwise the provider is asked for a new
- * one with the refresh token. What it gives goes back into the kubeconfig by way of `save`, because many providers let
- * a refresh token be used only once: without that the next start would have to log in again. That it cannot be saved
- * is a warning, no failure.
+ * The id token is the bearer token. It is used until it expires; then the provider issues a new one for the refresh
+ * token. The new tokens are written back to the kubeconfig with `save`, because many providers accept a refresh token
+ * only once: otherwise the next start would have to log in again. A failure to save them is only a warning.
  *
- * No failure quotes what the provider answered: that may hold a token.
+ * No failure quotes the provider's response, which may contain a token.
  *
  * Source: client-go, plugin/pkg/client/auth/oidc/oidc.go; RFC 6749, section 6.
  */
@@ -17,15 +16,15 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Credentials from "../Credentials.ts"
 
-/** Figures of this module. */
+/** Defaults of this module. */
 export const defaults = {
-  /** An id token that holds for less than this, in milliseconds, counts as expired. Source: client-go, as above. */
+  /** An id token that expires within this time, in milliseconds, counts as expired. Source: client-go, as above. */
   expiryDelta: 10_000,
-  /** How long the provider may take for an answer, in milliseconds. */
+  /** How long the provider may take to respond, in milliseconds. */
   requestTimeout: 25_000
 } as const
 
-/** What a kubeconfig says, checked. */
+/** The validated configuration. */
 export interface Spec {
   readonly issuer: string
   readonly clientId: string
@@ -41,7 +40,7 @@ export interface Tokens {
   readonly refreshToken: Redacted.Redacted
 }
 
-/** The source: each run gives an id token that has not expired. */
+/** The source: each run returns an id token that has not expired. */
 export const make = (
   spec: Spec,
   save: (tokens: Tokens) => Effect.Effect<void, Transport>
@@ -51,7 +50,7 @@ export const make = (
   return Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
     const known = idToken === undefined ? undefined : expiryOf(Redacted.value(idToken))
-    // Asked a second time, the first answer was no good, or is about to expire.
+    // Only the first time: a second call means that this token was refused or is about to expire.
     if (!used && idToken !== undefined && known !== undefined && known - defaults.expiryDelta > now) {
       used = true
       return { token: idToken, expiresAt: known }
@@ -74,7 +73,7 @@ export const make = (
 const refused = (spec: Spec, problem: string) =>
   Effect.fail(new Transport({ message: `the identity provider ${spec.issuer}: ${problem}` }))
 
-/** When a JSON web token expires, in milliseconds since the epoch. */
+/** When a JSON Web Token expires, in milliseconds since the epoch. */
 export const expiryOf = (token: string): number | undefined => {
   const claims = json(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"))
   const seconds = claims?.["exp"]
@@ -82,8 +81,8 @@ export const expiryOf = (token: string): number | undefined => {
 }
 
 /**
- * Asks for new tokens, and hands them to `keep`. From when the refresh token is sent nothing interrupts that: whoever took
- * it once may never take it again.
+ * Requests new tokens and passes them to `keep`. Uninterruptible once the refresh token is sent, since the provider may
+ * not accept it a second time.
  */
 const refresh = <A>(
   spec: Spec,

@@ -1,8 +1,8 @@
 /**
- * `Pieces`: a body as a stream of what its pieces make complete.
+ * `Pieces`: a body as a stream of the values that its pieces complete.
  *
- * The body is read a bounded number of bytes ahead of the consumer, so that a slow one slows the socket down. There is one
- * Effect for all that waits, not for each value. It does not close the body: that is its owner's to do.
+ * The body is read ahead of the consumer by a bounded number of bytes, so that a slow consumer slows the socket down.
+ * Values that wait are delivered in one Effect, not one each. The stream does not close the body; its owner must.
  */
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
@@ -11,24 +11,24 @@ import * as Stream from "effect/Stream"
 import type { Buffer } from "node:buffer"
 import type { Body, Ending, Sink } from "./Body.ts"
 
-/** Figures, in bytes. */
+/** Defaults, in bytes. */
 export const defaults = {
-  /** Of the pieces whose values may wait for the consumer; what one read of the socket brought may come on top. */
+  /** The size of the pieces whose values may wait for the consumer; one read of the socket may exceed it. */
   ahead: 256 * 1024
 } as const
 
-/** What is made of the pieces of one body. */
+/** Turns the pieces of one body into values. */
 export interface Reader<A, E> {
-  /** What a piece has completed, in memory that is the body's again after the call. */
+  /** The values that a piece completes. Its memory is reused after the call. */
   readonly piece: (chunk: Buffer) => Array<A>
-  /** Why it cannot be read on, if so: what came before is given on all the same. */
+  /** Why reading cannot continue, if so. Values from before the fault are still delivered. */
   readonly fault: () => E | undefined
-  /** What is left where the body ends, or why it may not end there. */
+  /** The remaining values at the end of the body, or why it must not end there. */
   readonly end: () => Result.Result<Array<A>, E>
 }
 
 /**
- * The values of a body, in one array for what had arrived. Fails as its reader does, or with what `onError` makes of a
+ * The values of a body, in one array per arrival. Fails as its reader does, or with what `onError` makes of a
  * connection error. One consumer, once.
  */
 export const stream = <A, E, C>(
@@ -38,7 +38,7 @@ export const stream = <A, E, C>(
 ): Stream.Stream<A, E | C> => {
   const reader = make()
   let values: Array<A> = []
-  /** Bytes of what waits. */
+  /** The bytes of waiting values. */
   let waiting = 0
   let wake: (() => void) | undefined
   let over: Ending | undefined
@@ -61,7 +61,7 @@ export const stream = <A, E, C>(
     }
   }
 
-  /** What is left at the end comes before it. */
+  /** The remaining values come before the end. */
   const ended = (how: Ending): Pull<A, E | C> => {
     if ("error" in how) return Effect.fail(onError(how.error))
     if (isClosed) return Cause.done()
@@ -72,11 +72,11 @@ export const stream = <A, E, C>(
   }
 
   const arrived = Effect.callback<void>((resume) => {
-    // It may have come since it was looked for: a fiber lets others go first at any step.
+    // More may have arrived since the last check: a fiber can yield at any step.
     if (values.length > 0 || over !== undefined || reader.fault() !== undefined) return resume(Effect.void)
     wake = () => {
       wake = undefined
-      // Whatever else came off the socket with this is there a turn later: it is taken in one go.
+      // Whatever else arrived on the socket with this is available a turn later, and is then taken together.
       resume(Effect.yieldNow)
     }
     return Effect.sync(() => {

@@ -1,12 +1,12 @@
 /**
- * `Processes`: what comes of a process that a server begins (`exec`), over a WebSocket of its own.
+ * `Processes`: runs a process on a server (`exec`) over a WebSocket of its own, and collects its output.
  *
- * The first byte of a message says which stream it is of: 0 standard input, 1 output, 2 errors, 3 the `Status` at the end.
- * In version 5 of the protocol 255 ends the stream that follows it; before, nothing ends the input, so that a command
- * which reads it would never come to its own end: it is not begun there.
+ * The first byte of a message is the stream: 0 standard input, 1 output, 2 errors, 3 the final `Status`. In version 5
+ * of the protocol, 255 closes the stream that follows it. Earlier versions cannot close the input, so that a command
+ * that reads it would never end; there, a command with input is not started.
  *
- * A refusal is an answer like any other, with its body. There is no deadline but for connecting and the answer to the
- * upgrade: how long a command may take is for those who ask for it.
+ * A refusal is an ordinary response with a body. Only connecting and the response to the upgrade have a timeout; how
+ * long a command may take is the caller's business.
  *
  * Source: k8s.io/apiserver/pkg/util/proxy/websocket.go, k8s.io/apimachinery/pkg/util/remotecommand/constants.go.
  */
@@ -22,15 +22,15 @@ import { describing, type Outcome, toHeaders, toResponse } from "./Exchange.ts"
 import type { Head } from "./HttpResponse.ts"
 
 export const defaults = {
-  /** Bytes that a process may print before it is given up. */
+  /** The limit of a process's output in bytes; beyond it the process is abandoned. */
   largestOutput: 16 * 1024 * 1024,
-  /** Bytes of input in a message. */
+  /** Bytes of input per message. */
   chunk: 32 * 1024,
-  /** How long, after its status, a server may take to close the connection, in milliseconds. */
+  /** How long the server may take to close the connection after the status, in milliseconds. */
   linger: 1_000
 } as const
 
-/** Where the server is, with what TLS is done, and through which proxy, if any. */
+/** The server's address and TLS settings, and the proxy, if any. */
 export interface Settings extends Options {
   readonly proxy: string | undefined
 }
@@ -39,7 +39,10 @@ const protocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"]
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 } as const
 
-/** Begins it, and tells once what came of it. The answer gives it up, and does not end the process. */
+/**
+ * Starts a process, and reports its outcome once. Calling the returned function abandons the process, but does not end
+ * it.
+ */
 export const begin = (
   settings: Settings,
   { headers, path, permit }: Outgoing,
@@ -97,7 +100,7 @@ export const begin = (
     open.send(Buffer.of(channels.close, channels.stdin))
   }
 
-  /** Sends the request when the connection is there, if it may still go out. */
+  /** Sends the request once the connection is established, if it may still be sent. */
   const release = (request: Http.ClientRequest) => {
     const go = () => {
       if (permit?.() === false) return request.destroy(unpermitted)
@@ -145,7 +148,7 @@ export const begin = (
     })
   }
 
-  /** No process: an answer as to any other request. */
+  /** No process was started: an ordinary response. */
   const refused = async (response: Http.IncomingMessage) => {
     try {
       const chunks: Array<Buffer> = []
@@ -171,19 +174,19 @@ export const begin = (
   }
 }
 
-/** What older servers leave out of it. */
+/** The Status, completed with fields that older servers omit. */
 const statusOf = (text: string): Status => {
   const common = { kind: "Status", apiVersion: "v1", metadata: {} } as const
   try {
     const told = { ...common, ...JSON.parse(text) as object }
     if (isStatus(told)) return told
   } catch {
-    // Older still: words, and only of a failure.
+    // Even older servers send plain text, and only on failure.
   }
   return { ...common, status: "Failure", message: text, reason: "InternalError", code: 500 }
 }
 
-/** What opens connections through a proxy. */
+/** The agent that connects through a proxy. */
 const agentOf = async (proxy: string): Promise<Http.Agent> => {
   if (proxy.startsWith("socks")) {
     const { SocksProxyAgent } = await import("socks-proxy-agent")

@@ -1,14 +1,14 @@
 /**
- * `Proxied`: requests to one server through a proxy, over connections of undici, which knows HTTP and SOCKS ones.
+ * `Proxied`: requests to one server through an HTTP or SOCKS proxy, over undici.
  *
- * It is loaded only where there is a proxy.
+ * Loaded only if there is a proxy.
  */
 import Undici, { type Dispatcher } from "@effect/platform-node/Undici"
 import type { Buffer } from "node:buffer"
 import type { Body, Ending, Sink } from "./Body.ts"
 import { aborted, type Connections, type Listener, type Options, type Outgoing, unpermitted } from "./Connections.ts"
 
-/** Through an HTTP proxy, or a SOCKS one; `connections` at most, any number if it is null. */
+/** Through an HTTP or SOCKS proxy, with at most `connections` connections; `null` for any number. */
 export const make = (proxy: string, connections: number | null, options: Options): Connections => {
   const { bodyTimeout, connectTimeout, headersTimeout, idleTimeout, keepAliveDelay, origin, tls } = options
   const { servername, ...material } = tls
@@ -51,13 +51,13 @@ export const over = (dispatcher: Dispatcher, origin: string): Connections => ({
   destroy: () => dispatcher.destroy()
 })
 
-/** As undici's types have it. */
+/** Mutable, as undici's types require. */
 const changeable = (headers: Outgoing["headers"]): Record<string, string | Array<string>> =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, typeof value === "string" ? value : [...value]] as const)
   )
 
-/** What undici calls. */
+/** The handler that undici calls. */
 class Dispatched implements Dispatcher.DispatchHandler, Body {
   readonly #listener: Listener
   readonly #permit: Outgoing["permit"]
@@ -65,7 +65,7 @@ class Dispatched implements Dispatcher.DispatchHandler, Body {
   #isAborted = false
   #isAnswered = false
   #sink: Sink | undefined
-  /** What came before somebody read, and how it ended. */
+  /** What arrived before the body had a reader, and how it ended. */
   readonly #early: Array<Buffer> = []
   #ending: Ending | undefined
 
@@ -76,7 +76,7 @@ class Dispatched implements Dispatcher.DispatchHandler, Body {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
-    // What has not begun yet is aborted as soon as it does.
+    // A request that has not started yet is aborted as soon as it does.
     if (this.#isAborted) controller.abort(aborted)
     else if (this.#permit?.() === false) controller.abort(unpermitted)
     else this.#listener.sent?.()
@@ -87,7 +87,7 @@ class Dispatched implements Dispatcher.DispatchHandler, Body {
     status: number,
     headers: Dispatcher.ResponseData["headers"]
   ): void {
-    // Of several answers (1xx) the last one counts.
+    // Interim responses (1xx) are skipped.
     if (status < 200) return
     this.#isAnswered = true
     this.#listener.answered({ status, headers: headers as Record<string, string | Array<string>> }, this)

@@ -1,9 +1,10 @@
 /**
- * `Proxies`: which proxy the environment wants for a server, by Go's rules, so that an operator and kubectl agree.
+ * `Proxies`: the proxy that the environment sets for a server, by Go's rules, so that an operator and kubectl agree.
  *
- * `HTTPS_PROXY` for https, `HTTP_PROXY` for http, each in upper case or else in lower case. `NO_PROXY` is a list of
- * exceptions, separated by commas: `*`, an address, an address range, a host with its subdomains, `.host` for the
- * subdomains alone; each but a range with a port if it is for that port only. Loopback and `localhost` need none.
+ * `HTTPS_PROXY` for https, `HTTP_PROXY` for http, each in upper case or else in lower case. `NO_PROXY` is a
+ * comma-separated list of exceptions: `*`, an address, an address range, a host with its subdomains, or `.host` for the
+ * subdomains alone. Each, except a range, may have a port to which it is limited. Loopback addresses and `localhost`
+ * never use a proxy.
  *
  * Source: golang.org/x/net/http/httpproxy.
  */
@@ -11,10 +12,10 @@ import * as Net from "node:net"
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The variables that matter. */
+/** The variables that are read. */
 export const variables = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"] as const
 
-/** The proxy's URL for a server, if there is one; it may be no URL. */
+/** The proxy's URL for a server, if there is one; it may be invalid. */
 export const fromEnvironment = (environment: Environment, server: URL): string | undefined => {
   const name = server.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY"
   const proxy = either(environment, name)
@@ -25,7 +26,7 @@ export const fromEnvironment = (environment: Environment, server: URL): string |
 const either = (environment: Environment, name: string): string | undefined =>
   environment[name] || environment[name.toLowerCase()] || undefined
 
-/** Whether no exception applies. */
+/** Whether no exception applies to the server. */
 export const needsProxy = (exceptions: string, server: URL): boolean => {
   const host = bare(server.hostname.toLowerCase())
   const port = server.port === "" ? (server.protocol === "https:" ? "443" : "80") : server.port

@@ -1,8 +1,9 @@
 /**
- * `RequestMetrics`: what a client tells of its requests, under client-go's names, so that existing dashboards work.
+ * `RequestMetrics`: metrics of a client's requests, under client-go's names, so that existing dashboards work.
  *
- * Every try counts, as in client-go; `host` is the server's, `code` is `<error>` where there was no answer. The time of
- * a watch is that until it was accepted. Series are bound to their labels once: an update is one call.
+ * As in client-go, every attempt counts; `host` is the server's, and `code` is `<error>` if there was no response. The
+ * duration of a watch ends when it is accepted. Each series is bound to its labels once, so that an update is a single
+ * call.
  *
  * Source: component-base, metrics/prometheus/restclient/metrics.go.
  */
@@ -39,12 +40,12 @@ const responseSize = Metric.histogram("rest_client_response_size_bytes", {
   boundaries: bytes
 })
 
-/** One try. Times in milliseconds. */
+/** An attempt. Times are in milliseconds. */
 export interface Try {
   readonly method: Method
-  /** Absent where there was no answer. */
+  /** Absent if there was no response. */
   readonly status: number | undefined
-  /** Whether another went before it. */
+  /** Whether it is not the first attempt. */
   readonly isRetry: boolean
   readonly millis: number
   readonly sent: number
@@ -54,7 +55,7 @@ export interface Try {
 
 export interface RequestMetrics {
   readonly tried: (one: Try) => void
-  /** How long a request waited for its turn. */
+  /** Records how long a request waited for its turn. */
   readonly waited: (method: Method, millis: number) => void
 }
 
@@ -62,7 +63,7 @@ type Update = (value: number) => void
 
 export const make = (host: string): Effect.Effect<RequestMetrics> =>
   Effect.map(Effect.context<never>(), (context) => {
-    /** Bound when first asked for, by verb or method, and by status where it has one (0 for none). */
+    /** Series, bound at their first use, by verb or method, and by status if there is one (0 if not). */
     const series = (
       metric: Metric.Metric<number, unknown>,
       labels: (method: Method, status: number) => Record<string, string>

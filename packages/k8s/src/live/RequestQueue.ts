@@ -1,14 +1,14 @@
 /**
- * `RequestQueue`: who may send next, where a client must not send everything at once.
+ * `RequestQueue`: decides which request of a client may be sent next.
  *
- * Three limits: requests under way at once, requests per second on average (none by default: the server's own priority
- * and fairness does better), and a pause that the server asked for. Who has to wait is served fairly: everybody with
- * something waiting gets a turn before anybody gets a second one, so that a controller with ten thousand requests holds
- * up one with a single request by a single request. Within a lane the order is that of arrival.
+ * There are three limits: concurrent requests, requests per second on average (none by default: the server's API
+ * Priority and Fairness is better at it), and a pause that the server asked for. Waiting is fair: every lane with
+ * waiting requests gets a turn before any gets a second one, so a controller with ten thousand requests delays one with
+ * a single request by a single request. Within a lane, requests are sent in order of arrival.
  *
- * A pause holds for one class of requests (see `Class`): a server that sheds load does not shed leader election, and a
- * lease that is not renewed in time would make things worse. When a pause ends, waiting requests go out at once, but
- * not more than the other limits allow.
+ * A pause applies to one class of requests (see `Class`): a server that sheds load exempts leader election, and a lease
+ * that is not renewed in time would make things worse. When a pause ends, waiting requests are sent at once, within the
+ * other limits.
  */
 import * as Alarm from "@effect-operator/core/internal/Alarm"
 import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
@@ -17,36 +17,38 @@ import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-/** Figures that hold unless `Options` say otherwise. */
+/** Defaults, unless `Options` override them. */
 export const defaults = {
   /** The longest pause, in milliseconds, whatever a server asks for. */
   maxPause: 60_000
 } as const
 
 export interface Options {
-  /** Requests under way at once, watches not counted. */
+  /** Concurrent requests, not counting watches. */
   readonly concurrency: number
-  /** Requests per second on average, watches counted; no limit if absent. */
+  /** Requests per second on average, including watches; no limit if absent. */
   readonly qps?: number | undefined
-  /** Requests that may go out at once after a quiet time; twice `qps` by default, as client-go's tools have it. */
+  /** Requests that may be sent at once after an idle period; twice `qps` by default, as in client-go's tools. */
   readonly burst?: number | undefined
 }
 
-/** What a pause is for: the leases of leader election have their own. */
+/** What a pause applies to: the leases of leader election are a class of their own. */
 export type Class = "leases" | "others"
 
 export interface Ask {
-  /** Whose request it is; lanes take turns. */
+  /** The lane of the request; lanes take turns. */
   readonly lane: string
   readonly class: Class
-  /** A watch is under way for minutes: it takes a turn, but no place. */
+  /** A watch lasts for minutes: it takes a turn, but does not count as concurrent. */
   readonly isWatch: boolean
 }
 
-/** Called when the turn has come, with how long that took in milliseconds, and with what gives the place back. */
+/**
+ * Called when it is the request's turn, with the time it waited in milliseconds, and a function that frees its place.
+ */
 export type Run = (waited: number, leave: () => void) => void
 
-/** Somebody who asked, from then on until they leave. */
+/** A request from when it enters until it leaves. */
 interface Place {
   readonly ask: Ask
   readonly since: number
@@ -57,13 +59,13 @@ interface Place {
 
 export interface RequestQueue {
   /**
-   * Runs something when its turn has come, maybe at once. The answer gives the place back, or withdraws who still waits;
-   * called again it does nothing.
+   * Calls `run` when it is the request's turn, possibly synchronously. The returned function frees its place, or
+   * withdraws a request that still waits; it is idempotent.
    */
   readonly enter: (ask: Ask, run: Run) => () => void
-  /** Nobody of this class is let in for so long, in milliseconds. */
+  /** Admits no request of this class for this many milliseconds. */
   readonly pause: (of: Class, millis: number) => void
-  /** How many are waiting and how many are under way. */
+  /** The number of waiting requests and of requests in flight. */
   readonly stats: () => { readonly waiting: number; readonly running: number }
 }
 
@@ -72,7 +74,7 @@ export const make = ({ burst, concurrency, qps }: Options): Effect.Effect<Reques
   Effect.gen(function*() {
     const clock = yield* Clock.Clock
     const bucket = qps === undefined ? undefined : makeBucket(qps, burst ?? Math.ceil(2 * qps))
-    /** Who waits, in the order of their turns: what holds up the first of a lane holds up all of it. */
+    /** Waiting requests in the order of their turns. What blocks the first request of a lane blocks the whole lane. */
     const lanes = new Map<string, Array<Place>>()
     const pausedUntil: Record<Class, number> = { leases: 0, others: 0 }
     let running = 0
@@ -88,13 +90,16 @@ export const make = ({ burst, concurrency, qps }: Options): Effect.Effect<Reques
       place.state = "in"
     }
 
-    /** When time alone lets somebody in, at the earliest. */
+    /** The earliest time at which a request can be admitted if only time passes. */
     const earliest = (ask: Ask, now: number): number =>
       !ask.isWatch && running >= concurrency
         ? Infinity
         : Math.max(now, pausedUntil[ask.class], bucket?.nextAt ?? 0)
 
-    /** Lets in whoever may go, a turn for each lane; says when to look again, if time alone changes anything. */
+    /**
+     * Admits all requests that may be sent, one turn per lane. Returns when to check again, if the passing of time can
+     * admit more.
+     */
     const serve = (now: number): number | undefined => {
       const admitted: Array<Place> = []
       let next = Infinity
@@ -115,7 +120,7 @@ export const make = ({ burst, concurrency, qps }: Options): Effect.Effect<Reques
           served = true
         }
       }
-      // Who is told runs at once, and may come back here, or make another of them leave.
+      // `run` executes synchronously, and may enter the queue again or withdraw another request.
       for (const place of admitted) if (place.state === "in") place.run(now - place.since, place.leave)
       return next === Infinity ? undefined : next
     }

@@ -1,9 +1,9 @@
 /**
- * `RequestTracing`: a span for every call to a server, under OpenTelemetry's names, and the header that tells the server
- * of it (W3C Trace Context): one that traces too continues the trace.
+ * `RequestTracing`: a span for every call to a server, under OpenTelemetry's names, and the header that propagates it
+ * to the server (W3C Trace Context), so that a server with tracing continues the trace.
  *
- * A call is one span however many tries it takes. Where no tracer is installed there is none, and nothing is spent.
- * Neither queries nor headers nor bodies are shown.
+ * A call is one span, however many attempts it takes. Without a tracer there are no spans and no cost. Spans contain no
+ * queries, headers or bodies.
  *
  * Source: OpenTelemetry semantic conventions for HTTP client spans; KEP-647 (API server tracing).
  */
@@ -15,7 +15,7 @@ import { inRealTime } from "./realTime.ts"
 
 export type TraceHeaders = { readonly traceparent?: string }
 
-/** Makes a call to a server, with the headers that tell it of the call's span. */
+/** Makes a call to a server, with the headers that propagate the call's span. */
 export const traced = <A extends Response, E, R>(
   tracer: Tracer.Tracer,
   server: URL,

@@ -1,27 +1,28 @@
 /**
- * `Retry`: whether a request goes out again, as a pure decision.
+ * `Retry`: decides, as a pure function, whether a request is sent again.
  *
  * A request is repeated only if that cannot do anything twice:
- * - the server did not do it and asked to come again (429 with Retry-After), whatever it was;
+ * - the server did not execute it and asked to retry (429 with Retry-After), whatever it was;
  * - it certainly never reached the server (nothing of it was written), whatever it was;
  * - it changes nothing, or repeating it changes nothing more (a read, a dry run, server-side apply), and the connection
- *   broke, or the server asked to come again (5xx with Retry-After).
- * Tries are few and bounded, so is the wait between them; a server that wants more patience than that is heard by the
- * caller, as `retryAfter` of the error. Time-outs are not repeated: whoever waited a minute has waited enough. Nor is
- * what will not change by itself, such as a certificate that is not trusted.
+ *   broke, or the server asked to retry (5xx with Retry-After).
+ *
+ * Attempts and the delays between them are limited. If a server asks for a longer delay, the caller gets it as
+ * `retryAfter` of the error. Timeouts are not retried: the caller has waited long enough. Neither are failures that
+ * will not go away by themselves, such as an untrusted certificate.
  *
  * Source: client-go, rest/with_retry.go (429 and 5xx with Retry-After; reads on a broken connection).
  */
 import type { Request } from "@effect-operator/core/Transport"
 import * as Duration from "effect/Duration"
 
-/** Figures that hold unless `Policy` says otherwise. */
+/** Defaults, unless `Policy` overrides them. */
 export const defaults = {
-  /** Repetitions of a request, at most. */
+  /** The maximum number of retries. */
   times: 3,
-  /** Before the first repetition after a broken connection; doubled for each further one. */
+  /** The delay before the first retry after a broken connection; doubled for each further one. */
   backoff: "100 millis",
-  /** The longest wait the server may ask for; more than that is the caller's to decide. */
+  /** The longest delay that the server may ask for; a longer one is left to the caller. */
   patience: "10 seconds"
 } as const
 
@@ -31,7 +32,7 @@ export interface Policy {
   readonly patience?: Duration.Input | undefined
 }
 
-/** How a try ended. Times in milliseconds. */
+/** How an attempt ended. Times are in milliseconds. */
 export type Outcome =
   | { readonly _tag: "Answered"; readonly status: number; readonly retryAfter: number | undefined }
   | { readonly _tag: "Failed"; readonly sent: boolean; readonly code: string | undefined }
@@ -65,10 +66,10 @@ const stop: Decision = { _tag: "Return" }
 const backoff = (attempt: number, random: number, policy: Policy): number =>
   Duration.toMillis(policy.backoff ?? defaults.backoff) * 2 ** attempt * (1 + random / 2)
 
-/** Codes of a connection that broke. */
+/** Error codes of a broken connection. */
 const broken: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "UND_ERR_SOCKET"])
 
-/** Codes of failures that the next try would meet again, or that have cost a time-out already. */
+/** Error codes of failures that the next attempt would meet again, or that have already cost a timeout. */
 const lasting = (code: string): boolean =>
   /^(ERR_TLS|ERR_SSL|ERR_OSSL|ERR_INVALID|UND_ERR_INVALID|CERT_|UNABLE_TO_)/.test(code) || others.has(code)
 
@@ -86,28 +87,28 @@ const others: ReadonlySet<string> = new Set([
   "TIMEOUT"
 ])
 
-/** Whether a failure speaks of certificates: those of the client, or what it trusts, may have been rotated. */
+/** Whether a failure is about certificates: those of the client, or those that it trusts, may have been rotated. */
 export const isCertificateCode = (code: string | undefined): boolean =>
   code !== undefined && code !== "ERR_TLS_CERT_ALTNAME_INVALID" &&
   (/^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO_)/.test(code) || code.includes("SELF_SIGNED_CERT"))
 
-/** Whether TLS failed over certificates. The server told it by an alert where it was the one that refused. */
+/** Whether the TLS handshake failed because of certificates. If the server refused, it sent an alert. */
 export const isHandshakeFailure = (failure: { readonly sent: boolean; readonly code: string | undefined }): boolean =>
   isCertificateCode(failure.code) && (!failure.sent || failure.code?.includes("_ALERT_") === true)
 
-/** Whether repeating a request does nothing that the request alone would not. */
+/** Whether repeating a request has no effect beyond that of the request itself. */
 export const isRepeatable = (request: Request): boolean =>
   request.method === "GET" ||
   request.query.some(([name, value]) => name === "dryRun" && value === "All") ||
   (request.headers["content-type"] === "application/apply-patch+yaml" && !isGuarded(request.body))
 
-/** An apply that names a resourceVersion or uid fails the second time, because of the first. */
+/** An apply with a resourceVersion or uid would fail the second time because of the first. */
 const isGuarded = (body: unknown): boolean => {
   const { metadata } = body as { readonly metadata?: { readonly resourceVersion?: unknown; readonly uid?: unknown } }
   return metadata?.resourceVersion !== undefined || metadata?.uid !== undefined
 }
 
-/** What a Retry-After header asks for, in milliseconds: seconds, or a date (RFC 9110, section 10.2.3). */
+/** The delay in a Retry-After header, in milliseconds: given as seconds or as a date (RFC 9110, section 10.2.3). */
 export const retryAfter = (headers: Readonly<Record<string, string>>, now: number): number | undefined => {
   const text = headers["retry-after"]?.trim()
   if (text === undefined || text === "") return undefined

@@ -1,8 +1,8 @@
 /**
- * `TextLines`: a body of text as its lines, without their ends, each as soon as it is whole.
+ * `TextLines`: a text body as its lines, without line ends, each as soon as it is complete.
  *
- * What is no UTF-8 is read as U+FFFD. A last line without an end is one, too. A line that is longer than `longest` is given in
- * pieces, so that memory is bounded.
+ * Invalid UTF-8 becomes U+FFFD. A last line without a line end counts. A line longer than `longest` comes in pieces, so
+ * that memory is bounded.
  */
 import * as Result from "effect/Result"
 import type * as Stream from "effect/Stream"
@@ -10,7 +10,7 @@ import type { Body } from "./Body.ts"
 import * as Pieces from "./Pieces.ts"
 
 export const defaults = {
-  /** Characters of a line before its end has come. */
+  /** The longest piece of a line, in characters. */
   longest: 1024 * 1024
 } as const
 

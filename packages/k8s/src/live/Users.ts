@@ -1,10 +1,10 @@
 /**
- * `Users`: a kubeconfig's user as credentials.
+ * `Users`: the credentials of a kubeconfig's user.
  *
- * Where a user has several, the first of these counts: token file, token, exec plugin, auth provider, password. Client
- * certificate and impersonation come on top of any. Exec plugins and OpenID Connect are our own (`ExecPlugin`, `Oidc`);
- * auth providers that kubectl no longer has (gcp, azure) are run by `@kubernetes/client-node`, which is loaded only for
- * them.
+ * If a user has several, the first of these counts: token file, token, exec plugin, auth provider, password. Client
+ * certificate and impersonation are added to any of them. Exec plugins and OpenID Connect have their own modules
+ * (`ExecPlugin`, `Oidc`). The auth providers that kubectl no longer has (gcp, azure) are run by
+ * `@kubernetes/client-node`, which is loaded only for them.
  *
  * Source: client-go, tools/clientcmd/client_config.go and validation.go, transport/round_trippers.go.
  */
@@ -27,13 +27,13 @@ import {
   type RawUser
 } from "./KubeConfigDocument.ts"
 
-/** Figures of this module. */
+/** Defaults of this module. */
 export const defaults = {
-  /** How long an auth provider's answer is kept, in milliseconds: it has a cache of its own. */
+  /** How long an auth provider's credentials are cached, in milliseconds: it has a cache of its own. */
   providerMaxAge: 60_000
 } as const
 
-/** How a user gets in. Files are named where they are to be read again. */
+/** A user's credentials. Files are given if they are to be read again. */
 export interface Identity {
   readonly cert?: string
   readonly key?: Redacted.Redacted
@@ -41,10 +41,10 @@ export interface Identity {
   readonly credentials: Credentials.Credentials
 }
 
-/** Nobody. */
+/** No credentials. */
 export const anonymous: Identity = { credentials: Credentials.fixed({}) }
 
-/** What a plugin may have to be told of the cluster. */
+/** The cluster, for plugins that are to be told about it. */
 export interface Cluster {
   readonly raw: RawCluster
   readonly server: string
@@ -128,7 +128,7 @@ const credentials = (
       : Credentials.fixed(also)
   })
 
-/** Asks once, so that what cannot work is told at once, and where it stands. */
+/** Asks the source once, so that broken configuration is reported at once and with its place. */
 const works = (from: Document, field: string, source: Credentials.Credentials, remedy: string) =>
   Effect.catch(source.headers, (error) => fail(from.source, field, error.message, remedy))
 
@@ -144,7 +144,7 @@ const impersonation = (user: RawUser): Headers => ({
   )
 })
 
-/** What no header's name can hold goes in percent escapes, which the server undoes. */
+/** Characters that are not allowed in header names are percent-encoded; the server decodes them. */
 const headerName = (name: string): string =>
   encodeURIComponent(name).replace(/[()]/g, (char) => `%${char.charCodeAt(0).toString(16)}`).toLowerCase()
 
@@ -180,7 +180,7 @@ const execSpec = (
       return yield* fail(from.source, `${at}.env`, "has a variable without a name", "name it")
     }
     return {
-      // A path is relative to the kubeconfig, a mere name is looked up in PATH.
+      // A path is relative to the kubeconfig; a plain name is looked up in PATH.
       command: command.includes("/") || command.includes(Path.sep) ? Path.resolve(from.folder ?? "", command) : command,
       args: (exec.args ?? []).map(String),
       env: Object.fromEntries(env.map((variable) => [variable.name ?? "", String(variable.value ?? "")] as const)),
@@ -249,7 +249,7 @@ const oidc = (from: Document, user: string, at: string, config: Readonly<Record<
     return { ask }
   })
 
-/** What client-node answers for an auth provider, kept for a short time. */
+/** The credentials that client-node obtains for an auth provider, cached briefly. */
 const legacy = (
   described: string,
   user: string,
@@ -270,7 +270,7 @@ const legacy = (
       },
       catch: (cause) => {
         const code = FileSource.codeOf(cause)
-        // What `npm run build` of a project makes leaves it out.
+        // The bundle that a project's `npm run build` makes does not contain it.
         const remedy = code === "ERR_MODULE_NOT_FOUND" ? ": install @kubernetes/client-node beside the program" : ""
         return new Transport({ message: `${described} gave no credentials: ${code}${remedy}` })
       }

@@ -1,21 +1,21 @@
 /**
- * `Warnings`: what an API server warns of (deprecated versions, unknown fields, policies in warning mode), logged once.
+ * `Warnings`: logs the warnings of an API server (deprecated versions, unknown fields, policies in warning mode), each
+ * once.
  *
- * They come as `Warning` headers of code 299 (RFC 7234, section 5.5), several in a header or a header each. A text is
- * logged once in the life of a client, however many requests bring it; a client that has seen very many forgets the
- * oldest.
+ * They arrive as `Warning` headers with code 299 (RFC 7234, section 5.5), several in one header or one each. A client
+ * logs each text once, however many responses carry it; after very many texts it forgets the oldest.
  *
  * Source: client-go, rest/warnings.go; apimachinery, pkg/util/net/http.go (ParseWarningHeaders).
  */
 import * as Effect from "effect/Effect"
 
-/** Figures of this module. */
+/** Defaults of this module. */
 export const defaults = {
-  /** Texts that are remembered. */
+  /** The number of texts that are remembered. */
   remembered: 1000
 } as const
 
-/** Logs what is new to it. */
+/** Logs the warnings in a header that are new. */
 export const make = (): (header: string | undefined) => Effect.Effect<void> => {
   const seen = new Set<string>()
   return (header) => {
@@ -30,7 +30,7 @@ export const make = (): (header: string | undefined) => Effect.Effect<void> => {
   }
 }
 
-/** The texts of code 299, up to the first thing that is no warning. */
+/** The texts with code 299, up to the first part that is not a warning. */
 export const parse = (header: string): ReadonlyArray<string> => {
   const texts: Array<string> = []
   // warn-code SP warn-agent SP quoted-string [SP quoted-date]

@@ -1,9 +1,9 @@
 /**
- * `tlsProblem`: what is wrong where TLS fails, and whose it is, in the words of a kubeconfig. Node and OpenSSL name their
- * own functions and flags.
+ * `tlsProblem`: explains a TLS failure, and whose fault it is, in the terms of a kubeconfig. Node and OpenSSL only name
+ * their own functions and flags.
  */
 
-/** What is wrong, without the code; nothing where it is not TLS, or says enough itself. */
+/** What is wrong, without the code; undefined if it is not about TLS, or if the message is clear enough. */
 export const tlsProblem = (cause: NodeJS.ErrnoException): string | undefined => {
   const { code = "", message } = cause
   if (untrusted.has(code)) return "the server's certificate is not of the CA that is to have signed it"
