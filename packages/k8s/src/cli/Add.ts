@@ -1,9 +1,10 @@
 /**
- * `effect-operator add`: more of the same in a project that is there.
+ * `effect-operator add`: adds files to an existing project.
  *
- * `add kind` makes the resource, reconciler, test and sample of another kind, `add webhook` a hook and its test for a kind
- * that is there, `add version` another version of such a kind, with the way to it and back, and the test that nothing is
- * lost on it. They make files, none of which may be there, and change none: what is to be added elsewhere is printed.
+ * `add kind` creates the resource, reconciler, test and sample of another kind; `add webhook` a hook and its test for
+ * an existing kind; `add version` another version of such a kind, with conversions both ways and a test that they lose
+ * nothing. The commands only create files, none of which may exist, and change none: they print what has to be added
+ * elsewhere.
  */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
@@ -21,7 +22,7 @@ import * as Remaining from "./Remaining.ts"
 import * as Templates from "./Templates.ts"
 import * as Versions from "./Versions.ts"
 
-/** Makes files in the project, and says what remains. */
+/** Creates files in the project, and prints what remains to be done. */
 const add = Effect.fnUntraced(function*<E, R>(
   make: (top: string) => Effect.Effect<{ readonly files: Folder.Files; readonly remaining: string }, E, R>
 ) {

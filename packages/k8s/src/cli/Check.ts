@@ -1,9 +1,9 @@
 /**
- * `effect-operator check`: what a pipeline asks before a change is merged.
+ * `effect-operator check`: a check for pipelines, before a change is merged.
  *
- * Two things: that the manifests in the folder are those of the program, and that no definition changes in a way that
- * breaks what exists. The definitions are compared with those in the folder, or, with `--against`, with those of a commit,
- * a file or another folder, as with `--against main` in CI. A change that is meant is let through by its rule.
+ * It verifies that the manifests in the folder are those of the program, and that no definition changes in a way that
+ * breaks what exists. Definitions are compared with those in the folder or, with `--against`, with those of a commit, a
+ * file or another folder, for example `--against main` in CI. An intended change is allowed by naming its rule.
  */
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -18,7 +18,7 @@ import * as Description from "./Description.ts"
 import * as Failure from "./Failure.ts"
 import * as Manifests from "./Manifests.ts"
 
-/** What to do about a change that breaks something. */
+/** How to avoid a breaking change, or allow it. */
 const remedy = (changes: ReadonlyArray<Change>) =>
   `Make the field or version of another name beside the old one, or declare a new version with a conversion. If nobody ` +
   `depends on it, let it pass: ${[...new Set(changes.map(({ rule }) => `--allow ${rule}`))].join(" ")}`

@@ -2,11 +2,11 @@
  * `effect-operator cluster`: a cluster in one process, for kubectl and any operator.
  *
  * Serves the in-memory API server over HTTPS on 127.0.0.1 with the simulated controllers, in real time; writes a
- * kubeconfig that only its owner can read; prints `ready https://127.0.0.1:PORT` and what to try next; runs until
- * SIGINT or SIGTERM, then exits 0. Nothing is kept: the next run starts empty. Pods of Jobs succeed after a few seconds,
+ * kubeconfig that only its owner can read; prints `ready https://127.0.0.1:PORT` and commands to try; runs until SIGINT
+ * or SIGTERM, then exits with 0. Nothing is kept: the next run starts empty. Pods of Jobs succeed after a few seconds,
  * all others run until they are deleted.
  *
- * A file that holds anything but a kubeconfig of this program is not overwritten: it may be somebody's credentials.
+ * A file that contains anything but a kubeconfig of this program is not overwritten: it may be somebody's credentials.
  */
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"

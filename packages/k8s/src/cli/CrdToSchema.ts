@@ -1,9 +1,9 @@
 /**
- * `effect-operator crd-to-schema`: the TypeScript that declares the kind of an existing definition.
+ * `effect-operator crd-to-schema`: the TypeScript declaration of an existing definition's kind.
  *
- * Reads a file, or standard input for `-`. One definition goes to standard output or to the file that `--out` names;
- * several need a folder for `--out`, which gets a file for each, or `--name` to choose. Files that are there are not
- * overwritten: they are somebody's by now.
+ * Reads a file, or standard input for `-`. One definition is written to standard output, or to the file given by
+ * `--out`. Several need a folder for `--out`, which gets one file each, or `--name` to choose one. Existing files are
+ * not overwritten, as they may have been edited.
  */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"

@@ -1,6 +1,4 @@
-/**
- * `Definitions`: CustomResourceDefinitions out of files, folders and commits, for commands that compare them.
- */
+/** `Definitions`: CustomResourceDefinitions from files, folders and commits, for commands that compare them. */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "node:path"
@@ -12,12 +10,12 @@ import * as Failure from "./Failure.ts"
 import * as Folder from "./Folder.ts"
 import * as Processes from "./Processes.ts"
 
-/** The file of a folder of manifests that has them. */
+/** The file with the definitions in a folder of manifests. */
 export const fileName = "crd.yaml"
 
 type Definition = Crd.Manifest
 
-/** Every document of a YAML stream; lists are what they hold. */
+/** All documents of a YAML stream, with the items of Lists in place of the Lists. */
 export const documents = (text: string, from: string): Effect.Effect<ReadonlyArray<unknown>, Failure.Failure> =>
   Effect.gen(function*() {
     const all: Array<unknown> = []
@@ -36,7 +34,7 @@ export const documents = (text: string, from: string): Effect.Effect<ReadonlyArr
 const isDefinition = (value: unknown): value is Definition =>
   (value as { readonly kind?: unknown }).kind === "CustomResourceDefinition"
 
-/** The definitions in a YAML stream. Those of the old v1beta1 are refused. */
+/** The definitions in a YAML stream. Those of v1beta1 are refused. */
 export const parse = Effect.fnUntraced(function*(text: string, from: string) {
   const definitions = (yield* documents(text, from)).filter(isDefinition)
   for (const { apiVersion, metadata, spec } of definitions) {
@@ -53,13 +51,13 @@ export const parse = Effect.fnUntraced(function*(text: string, from: string) {
   return definitions
 })
 
-/** The definitions in a file; none if it is not there. */
+/** The definitions in a file; none if it does not exist. */
 export const inFile = Effect.fnUntraced(function*(file: string) {
   const text = yield* Folder.read(file)
   return text === undefined ? [] : yield* parse(text, file)
 })
 
-/** The definitions in a file, in a folder's `crd.yaml`, or in that of `folder` as a commit of git has it. */
+/** The definitions in a file, in a folder's `crd.yaml`, or in the `crd.yaml` of `folder` at a git commit. */
 export const against = Effect.fnUntraced(function*(where: string, folder: string) {
   const files = yield* FileSystem.FileSystem
   const info = yield* Effect.option(files.stat(where))
@@ -78,7 +76,7 @@ export const against = Effect.fnUntraced(function*(where: string, folder: string
   return yield* parse(text, `${where}:${path}`)
 })
 
-/** Every change from some definitions to others. A path begins with the kind. One that is gone breaks everything. */
+/** All changes from some definitions to others. Paths start with the kind. Removing a definition breaks everything. */
 export const changes = (
   before: ReadonlyArray<Definition>,
   after: ReadonlyArray<Definition>

@@ -1,12 +1,12 @@
 /**
- * `Description`: what a program says of itself by its export `operator`, for the commands that deploy, check and run it.
+ * `Description`: the description that a program exports as `operator`, for the commands that deploy, check and run it.
  *
- * The export is what `Manifests` is given: name, namespace, image, resources, controllers, writes and so on. The module is
- * read in a process of its own (`describe.ts`), each time anew, so that a changed source is seen; a program that runs its
- * operator when it is imported is ended before it can have sent a request. What comes back is plain data: the manifests,
- * and every source file that was read, so that a change of one of them can be noticed.
+ * The export contains the options of `Manifests`: name, namespace, image, resources, controllers, writes and so on. The
+ * module is imported in a separate process (`describe.ts`), each time again, so that changed sources count. A program
+ * that runs its operator on import is ended before it can send a request. The result is plain data: the manifests, and
+ * all source files that were read, so that changes to them can be noticed.
  *
- * A module that cannot be read is no failure of `read` but an answer, with what is wrong and what to do.
+ * If a module cannot be read, `read` does not fail: its result says what is wrong and what to do.
  */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
@@ -18,13 +18,13 @@ import * as Folder from "./Folder.ts"
 import * as Processes from "./Processes.ts"
 
 export const defaults = {
-  /** Where a project has the module that exports `operator`. */
+  /** The default module that exports `operator`. */
   main: "src/main.ts",
   /** How long reading a module may take. */
   timeout: "60 seconds"
 } as const
 
-/** A kind that a program declares, in a version. */
+/** A version of a kind that a program declares. */
 export interface Kind {
   readonly group: string
   readonly version: string
@@ -33,13 +33,13 @@ export interface Kind {
   readonly scope: "Cluster" | "Namespaced"
 }
 
-/** What a program says of itself, as manifests. */
+/** A program's description, as manifests. */
 export interface Description {
   readonly name: string
   readonly namespace: string
-  /** Environment variables that the manifests give it. */
+  /** The environment variables in the manifests. */
   readonly env: Readonly<Record<string, string>>
-  /** Those of the definitions, and those that the operator serves itself. */
+  /** The kinds of the definitions, and those that the operator serves itself. */
   readonly kinds: ReadonlyArray<Kind>
   readonly definitions: ReadonlyArray<Crd.Manifest>
   /** ServiceAccount, roles and bindings. */
@@ -49,21 +49,21 @@ export interface Description {
   readonly files: Readonly<Record<string, string>>
 }
 
-/** What came of reading a module. */
+/** The result of reading a module. */
 export interface Reading {
-  /** Every file that was read on the way, packages excepted. */
+  /** All files that were read, except packages. */
   readonly sources: ReadonlyArray<string>
   readonly description: Result.Result<Description, string>
 }
 
-/** The same as it comes out of the other process. */
+/** The result as the other process reports it. */
 export interface Report {
   readonly sources: ReadonlyArray<string>
   readonly description?: Description
   readonly fault?: string
 }
 
-/** Reads a module in a process of its own. */
+/** Reads a module in a separate process. */
 export const read = (main: string): Effect.Effect<Reading, never, Processes.Spawner> =>
   Processes.ask(Processes.besides("./describe", import.meta.url), [Path.resolve(main)]).pipe(
     Effect.map(({ answer, code, errors }): Reading => {
@@ -86,14 +86,14 @@ export const read = (main: string): Effect.Effect<Reading, never, Processes.Spaw
     })
   )
 
-/** The description of a program, for a command that cannot do without. */
+/** The description of a program; fails if there is none. */
 export const require = Effect.fnUntraced(function*(main: string) {
   yield* runnable(main)
   const { description } = yield* read(main)
   return Result.isSuccess(description) ? description.success : yield* Failure.make(description.failure)
 })
 
-/** Fails where there is no such module, or Node does not run it. */
+/** Fails if the module does not exist, or Node cannot run it. */
 export const runnable = Effect.fnUntraced(function*(main: string) {
   if (!(yield* Folder.exists(main))) {
     return yield* Failure.make(`${main} does not exist: name the module that exports \`operator\``)

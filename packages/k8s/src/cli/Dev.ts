@@ -1,12 +1,14 @@
 /**
- * `effect-operator dev`: the operator from its source, on a cluster, again with every change.
+ * `effect-operator dev`: runs the operator from source, on a cluster, and restarts it on every change.
  *
- * On an in-memory cluster, or with `--context` or `--kubeconfig` on one of yours (see `dev/Target`). Definitions are
- * installed before the operator starts, and again when they change, with a word on what the change breaks. A change of a
- * source stops the operator, wholly, and starts the new one; a program that cannot be read leaves the old one running (see
- * `dev/Loop`). Ctrl-C stops the operator, which drains and gives up its lease, then the cluster.
+ * It runs on an in-memory cluster or, with `--context` or `--kubeconfig`, on one of yours (see `dev/Target`).
+ * Definitions are installed before the operator starts, and again when they change, with a note on what the change
+ * breaks. When a source changes, the operator is stopped completely, then the new one is started; if the program cannot
+ * be read, the old one keeps running (see `dev/Loop`). Ctrl-C stops the operator, which drains and releases its lease,
+ * and then the cluster.
  *
- * With `--once` it ends when the operator has done what there was to do: 0 if it then stops cleanly, 1 otherwise.
+ * With `--once` it ends when the operator has nothing left to do: with 0 if the operator then stops cleanly, otherwise
+ * with 1.
  */
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
@@ -15,7 +17,7 @@ import * as Lazy from "./Lazy.ts"
 import * as Manifests from "./Manifests.ts"
 
 export const defaults = {
-  /** How long all of it may take with `--once`. */
+  /** The time limit of `--once`. */
   timeout: "60s"
 } as const
 

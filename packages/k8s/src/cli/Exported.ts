@@ -1,6 +1,6 @@
 /**
- * `Exported`: the description in a module's exports, or what is wrong with them. The other half of `Description`: it runs
- * in the process that has imported the module.
+ * `Exported`: the description in a module's exports, or what is wrong with them. The counterpart of `Description` in
+ * the process that imports the module.
  */
 import { versionsOf } from "@effect-operator/core/CustomResourceVersions"
 import * as Result from "effect/Result"
@@ -17,7 +17,7 @@ const sample = `export const operator = {
     resources: [Demo], controllers: [controller], writes: []
   } satisfies Manifests.Options`
 
-/** What is wrong with an export; nothing if it is a description. */
+/** What is wrong with the exports; undefined if they contain a description. */
 const fault = (exports: Readonly<Record<string, unknown>>): string | undefined => {
   const { operator } = exports
   if (operator === undefined) {

@@ -1,6 +1,6 @@
 /**
- * What a person at a terminal is told when a command cannot do what it was asked to: one message that names the thing,
- * its value and the remedy. It is printed without a stack, and the process exits 1.
+ * `Failure`: why a command cannot do what it was asked to, as one message that names the thing, its value and the
+ * remedy. It is printed without a stack, and the process exits with 1.
  */
 import * as CliError from "effect/cli/CliError"
 import type * as PlatformError from "effect/PlatformError"
@@ -9,6 +9,6 @@ export type Failure = CliError.UserError
 
 export const make = (message: string): Failure => new CliError.UserError({ cause: message, userMessage: message })
 
-/** Of a file: `cannot read deploy/crd.yaml: EACCES: permission denied, …`. */
+/** About a file: `cannot read deploy/crd.yaml: EACCES: permission denied, …`. */
 export const ofFile = (doing: string, file: string) => ({ message, reason }: PlatformError.PlatformError): Failure =>
   make(`cannot ${doing} ${file}: ${reason.cause instanceof Error ? reason.cause.message : message}`)

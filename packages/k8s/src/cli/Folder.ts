@@ -1,8 +1,8 @@
 /**
- * `Folder`: files that a command makes, beside files that somebody may have made.
+ * `Folder`: reads and writes a project's files.
  *
- * `put` writes a file that is this program's to write (generated manifests) and says whether it changed; `create` makes
- * files that are somebody's from then on, and does so only if none of them is there: all or nothing.
+ * `put` writes a file that belongs to this program (generated manifests), and returns whether it changed. `create`
+ * writes files that belong to the user from then on, and only if none of them exists: all or nothing.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -10,18 +10,18 @@ import * as FileSystem from "effect/FileSystem"
 import * as Path from "node:path"
 import * as Failure from "./Failure.ts"
 
-/** The top of the project that a command works in. */
+/** The root of the project that a command works in. */
 export const Top: Context.Reference<string> = Context.Reference<string>("@effect-operator/k8s/cli/Top", {
   defaultValue: () => "."
 })
 
-/** Texts by file name, `src/main.ts`. */
+/** Texts by file name, such as `src/main.ts`. */
 export type Files = Readonly<Record<string, string>>
 
-/** The same with files that are no text among them. */
+/** The same, including binary files. */
 export type Contents = Readonly<Record<string, string | Uint8Array>>
 
-/** A file's text; nothing if it is not there. */
+/** A file's text; undefined if it does not exist. */
 export const read = Effect.fnUntraced(function*(file: string) {
   const files = yield* FileSystem.FileSystem
   return yield* files.readFileString(file).pipe(
@@ -30,7 +30,7 @@ export const read = Effect.fnUntraced(function*(file: string) {
   )
 })
 
-/** Writes a file, and the folders it is in. */
+/** Writes a file, and creates its folders. */
 export const write = Effect.fnUntraced(function*(file: string, content: string | Uint8Array) {
   const files = yield* FileSystem.FileSystem
   const write = typeof content === "string" ? files.writeFileString(file, content) : files.writeFile(file, content)
@@ -40,14 +40,14 @@ export const write = Effect.fnUntraced(function*(file: string, content: string |
   )
 })
 
-/** Writes a file if it is not so already. */
+/** Writes a file if its content differs. */
 export const put = Effect.fnUntraced(function*(file: string, text: string) {
   const before = yield* read(file)
   if (before !== text) yield* write(file, text)
   return before === undefined ? "created" as const : before === text ? "unchanged" as const : "changed" as const
 })
 
-/** Makes files in a folder, none of which may be there; `remedy` is for those that are. */
+/** Creates files in a folder, none of which may exist; `remedy` tells what to do if one does. */
 export const create = Effect.fnUntraced(function*(folder: string, made: Contents, remedy: string) {
   const files = yield* FileSystem.FileSystem
   const names = Object.keys(made)
@@ -66,6 +66,6 @@ export const create = Effect.fnUntraced(function*(folder: string, made: Contents
   return names
 })
 
-/** Whether there is a file or folder. */
+/** Whether a file or folder exists. */
 export const exists = (place: string) =>
   FileSystem.FileSystem.use((files) => Effect.mapError(files.exists(place), Failure.ofFile("look for", place)))

@@ -1,7 +1,7 @@
 /**
- * `InMemory`: a cluster in this process, served over HTTPS, with every simulated controller, and a kubeconfig for it.
+ * `InMemory`: a cluster in this process, served over HTTPS, with all simulated controllers, and a kubeconfig for it.
  *
- * What `cluster` serves until it is stopped, and `dev` for as long as it runs.
+ * `cluster` serves it until it is stopped, `dev` for as long as it runs.
  */
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
@@ -20,11 +20,11 @@ import * as Failure from "./Failure.ts"
 export const defaults = {
   /** How long the Pods of Jobs run. */
   jobTime: "3 seconds",
-  /** How long the history that watches and lists go on from is kept at least; at most twice as long. */
+  /** The minimum time for which history is kept for watches and the pages of lists; at most twice as long. */
   compactionInterval: "5 minutes"
 } as const
 
-/** Readable and writable by its owner only, also where the file was there before. */
+/** Writes a file that only its owner can read and write, even if it existed before. */
 export const writeKubeconfig = Effect.fnUntraced(function*(file: string, text: string) {
   const files = yield* FileSystem.FileSystem
   const cannotWrite = Failure.ofFile("write the kubeconfig", file)
@@ -43,7 +43,7 @@ export const writeKubeconfig = Effect.fnUntraced(function*(file: string, text: s
   )
 })
 
-/** The file that somebody named, or one of this port. */
+/** The given file, or a default one for this port. */
 export const kubeconfigFile = (named: Option.Option<string>, port: number): string =>
   Path.resolve(Option.getOrElse(named, () => Path.join(Os.tmpdir(), `effect-operator-${port}.kubeconfig`)))
 
@@ -80,7 +80,7 @@ export const layer = (options: HttpFacade.Options) =>
     Layer.provideMerge(ApiServer.layerOptions({ compactionInterval: defaults.compactionInterval }))
   )
 
-/** What a person is told where the port is taken. */
+/** The failure if the port is taken. */
 export const taken = ({ message }: HttpFacade.ListenFailed) => Effect.fail(Failure.make(message))
 
 const announced = Effect.fnUntraced(function*(kubeconfig: Option.Option<string>) {

@@ -1,10 +1,10 @@
 /**
- * `effect-operator init`: a new operator that works: a kind, its reconciler, a test in virtual time, manifests, lint,
- * container file and CI.
+ * `effect-operator init`: creates a new, working operator: a kind, its reconciler, a test in virtual time, manifests,
+ * lint, container file and CI.
  *
- * Choices are flags; on a terminal those that are missing are asked for. Nothing that is there is overwritten: one file in
- * the way, and nothing is written. Then the packages are installed and the manifests written, unless `--no-install`; where
- * that fails, so does the command, and the files stay.
+ * Choices are flags; on a terminal, missing ones are prompted for. Nothing is overwritten: if any of the files exists,
+ * none is written. Unless `--no-install` is given, the packages are then installed and the manifests written; if that
+ * fails, the command fails, and the files stay.
  */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
@@ -25,7 +25,7 @@ import * as Templates from "./Templates.ts"
 
 export const defaults = { group: "example.com", version: "v1" } as const
 
-/** A flag's value, what a person says at a terminal, or the default. */
+/** The flag's value, the answer of a person at a terminal, or the default. */
 const choose = Effect.fnUntraced(function*(given: Option.Option<string>, message: string, fallback: string) {
   if (Option.isSome(given)) return given.value
   const { stdinIsTerminal, stdoutIsTerminal } = yield* Stdio.Stdio
@@ -49,7 +49,7 @@ const install = (folder: string) =>
     Effect.andThen(Console.log("wrote the manifests to deploy/"))
   )
 
-/** What a person can do where the packages could not be installed. */
+/** What to do if the packages could not be installed. */
 const unfinished = (folder: string, { before, message }: { readonly before: boolean; readonly message: string }) => {
   const missing = /\b(E404|ETARGET)\b/.test(message) && message.includes("@effect-operator/")
   const remedy = missing
@@ -99,7 +99,7 @@ const run = Effect.fnUntraced(function*(options: {
   yield* next(folder, options.install)
 })
 
-/** Of a kind. */
+/** The flags of a kind. */
 export const kindFlags = {
   group: Flag.String("group").pipe(
     Flag.withDescription(`Group of its API, a domain of yours; ${defaults.group} unless asked for`),

@@ -1,13 +1,13 @@
 /**
- * `Lazy`: commands whose program is loaded when it is asked for.
+ * `Lazy`: commands whose implementation is loaded when they run.
  *
- * The API server and the live client take a while to load, and a newer Node than making a project does: `--help` and
- * `init` are not to wait for them, nor to fail for want of it.
+ * The API server and the live client take a while to load, and need a newer Node than creating a project does. `--help`
+ * and `init` should neither wait for them nor fail because of them.
  */
 import * as Effect from "effect/Effect"
 import * as Failure from "./Failure.ts"
 
-/** What running a command in this process takes; the same as in package.json. */
+/** The minimum version of Node to run a command in this process; the same as in package.json. */
 export const node = [22, 19] as const
 
 const isOld = (version: string): boolean => {
@@ -15,7 +15,7 @@ const isOld = (version: string): boolean => {
   return major < node[0] || (major === node[0] && minor < node[1])
 }
 
-/** The handler of a command, in a module of its own. */
+/** A command's handler, in a module of its own. */
 export const command = <M, A extends ReadonlyArray<unknown>, B, E, R>(
   load: () => Promise<M>,
   handler: (module: M) => (...args: A) => Effect.Effect<B, E, R>,

@@ -1,9 +1,10 @@
 /**
- * `LockFile`: a `package-lock.json` that `npm ci` takes everywhere.
+ * `LockFile`: a `package-lock.json` that `npm ci` accepts on every platform.
  *
- * A package with a program for each platform names all of them as optional. Of those that a registry does not have (a
- * mirror that was filled on one platform) npm writes nothing, and then refuses its own file as out of step. They are
- * noted as what they are: of that version, for that platform. Where a registry has all of them nothing changes.
+ * A package with platform-specific binaries lists all of them as optional dependencies. npm omits those that the
+ * registry does not have (for instance a mirror that was filled on one platform), and then rejects its own file as out
+ * of sync. The missing ones are added with their version and platform. If the registry has all of them, nothing
+ * changes.
  */
 
 interface Entry {
@@ -16,21 +17,21 @@ interface Lock {
   readonly packages: Readonly<Record<string, Entry>>
 }
 
-/** `@effect/tsgo-darwin-arm64` is for that platform. */
+/** The platform in a package name: `@effect/tsgo-darwin-arm64`. */
 const platformOf = (name: string) => {
   const [, os, cpu] = /-(win32|darwin|linux|freebsd|android)-(x64|arm64|arm|ia32|ppc64|riscv64|s390x)\b/.exec(name) ??
     []
   return os === undefined || cpu === undefined ? undefined : { os: [os], cpu: [cpu] }
 }
 
-/** The text of the file, with what is missing. */
+/** The text of the file with the missing entries. */
 export const complete = (text: string): string => {
   const lock = JSON.parse(text) as Lock
   const missing = Object.values(lock.packages).flatMap(({ dev, optionalDependencies = {} }) =>
     Object.entries(optionalDependencies).flatMap(([name, version]) => {
       const at = `node_modules/${name}`
       const platform = platformOf(name)
-      // A range would have to be resolved, which only a registry can.
+      // A version range can only be resolved by a registry.
       if (lock.packages[at] !== undefined || platform === undefined || !/^\d/.test(version)) return []
       return [[at, { version, optional: true, ...platform, ...(dev === true ? { dev } : {}) }] as const]
     })

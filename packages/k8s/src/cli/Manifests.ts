@@ -1,8 +1,8 @@
 /**
- * `effect-operator manifests`: writes the manifests of a program, or shows them, or checks that they are written.
+ * `effect-operator manifests`: writes the manifests of a program, prints them, or checks that they are up to date.
  *
- * The same program gives the same files, byte for byte. What a changed definition means for objects that are stored, and
- * for clients, is told when it is written.
+ * The same program gives the same files, byte for byte. When a changed definition is written, the command reports what
+ * the change means for stored objects and for clients.
  */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
@@ -17,7 +17,7 @@ import * as Failure from "./Failure.ts"
 import * as Folder from "./Folder.ts"
 
 export const defaults = {
-  /** Where a project has its manifests. */
+  /** The default folder of a project's manifests. */
   folder: "deploy"
 } as const
 
@@ -34,7 +34,7 @@ export const folder = Flag.String("out").pipe(
   Flag.withDefault(defaults.folder)
 )
 
-/** The files that are not what they would be. */
+/** The files that are out of date. */
 export const outdated = Effect.fnUntraced(function*(files: Folder.Files, folder: string) {
   const names = Object.keys(files)
   const stale = yield* Effect.filter(
@@ -44,7 +44,7 @@ export const outdated = Effect.fnUntraced(function*(files: Folder.Files, folder:
   return stale.map((name) => Path.join(folder, name))
 })
 
-/** Fails, naming them, unless there are none. */
+/** Fails with the names of the files, unless there are none. */
 export const refuse = (files: ReadonlyArray<string>) =>
   files.length === 0
     ? Effect.void
@@ -52,7 +52,7 @@ export const refuse = (files: ReadonlyArray<string>) =>
       `not what the program says: ${files.join(", ")}. Write them with \`effect-operator manifests\` and commit them`
     ))
 
-/** Fails if a file is not up to date. */
+/** Fails if a file is out of date. */
 export const check = (files: Folder.Files, folder: string) => Effect.flatMap(outdated(files, folder), refuse)
 
 const write = Effect.fnUntraced(function*(description: Description.Description, folder: string) {
@@ -79,7 +79,7 @@ const run = Effect.fnUntraced(function*(options: {
   const description = yield* Description.require(options.main)
   if (options.check) return yield* check(description.files, options.out)
   if (!options.stdout) return yield* write(description, options.out)
-  // The kustomization names files; a stream is what they hold.
+  // A kustomization refers to files, so it has no place in a single stream.
   const applied = Object.entries(description.files).filter(([name]) => name !== "kustomization.yaml")
   yield* Console.log(applied.map(([, text]) => text).join("---\n").trimEnd())
 })

@@ -1,13 +1,13 @@
 /**
- * `Names`: what people call their projects and kinds, checked before anything is made of it.
+ * `Names`: validates the names of projects and kinds before anything is created.
  *
- * The rules are those of the API server for names of definitions (group, version, plural) and of what the names become
- * in source: a kind is a constant and a type beside the framework's.
+ * The rules are those of the API server for definitions (group, version, plural), and those of source code: a kind
+ * becomes a constant and a type beside the framework's.
  */
 import * as Effect from "effect/Effect"
 import * as Failure from "./Failure.ts"
 
-/** A kind and where it belongs. */
+/** A kind with its group and version. */
 export interface Kind {
   readonly kind: string
   readonly group: string
@@ -20,13 +20,13 @@ export interface Version {
   readonly version: string
   /** `WebsiteV2`. */
   readonly name: string
-  /** `v2.ts`, beside the kind's others. */
+  /** `v2.ts`, in the folder of the kind. */
   readonly file: string
 }
 
 const label = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
 
-/** Names that the sources of a new kind import already. */
+/** Names that the sources of a new kind import. */
 const taken = new Set(
   ("Action Cache Conditions Controller ConversionProof CustomResource CustomResourceVersions Deployment Effect KubeClient " +
     "Layer LiveClient Manager Manifests ObjectStatus RbacProof Schema Sync TestClock TestCluster TestWebhooks Webhook")
@@ -36,7 +36,7 @@ const taken = new Set(
 const refuse = (what: string, value: string, rule: string) =>
   Effect.fail(Failure.make(`${what} ${JSON.stringify(value)}: ${rule}`))
 
-/** The kind, if its names can be names. */
+/** The kind, if its names are valid. */
 export const kind = Effect.fnUntraced(function*({ group, kind, version }: Kind) {
   if (!/^[A-Z][A-Za-z0-9]{0,62}$/.test(kind)) {
     return yield* refuse("the kind", kind, "must be letters and digits that begin with a capital, such as Website")
@@ -65,6 +65,6 @@ export const project = Effect.fnUntraced(function*(name: string) {
   return name
 })
 
-/** `my-site` to `MySite`: the kind of a project that names none. */
+/** The kind of a project that names none: `MySite` for `my-site`. */
 export const kindOf = (project: string): string =>
   project.split("-").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("")

@@ -1,9 +1,8 @@
 /**
- * `Processes`: programs as child processes, in one place.
+ * `Processes`: runs programs as child processes.
  *
- * A child is in a process group of its own, so that Ctrl-C reaches this program alone, which then asks its children to
- * stop; it is killed if it has not within its time. Programs in Node run under the flags that this one runs under, apart
- * from those of a debugger.
+ * Each child has its own process group, so that Ctrl-C reaches only this program, which then asks its children to stop
+ * and kills any that take too long. Node programs run with the flags of this process, except those of a debugger.
  */
 import * as Context from "effect/Context"
 import type * as Duration from "effect/Duration"
@@ -19,18 +18,18 @@ import * as Failure from "./Failure.ts"
 
 export type Spawner = ChildProcessSpawner
 
-/** How Node is started. */
+/** The command that starts Node. */
 export const Node: Context.Reference<ReadonlyArray<string>> = Context.Reference<ReadonlyArray<string>>(
   "@effect-operator/k8s/cli/Node",
   { defaultValue: () => process.execArgv.filter((flag) => !/^--inspect|^--(eval|print|test)\b|^-[ep]$/.test(flag)) }
 )
 
-/** A program beside a module of this package: `.ts` where it runs from source, `.js` where it was built. */
+/** The path of a program beside a module of this package: `.ts` when running from source, `.js` when built. */
 export const besides = (name: string, from: string): string =>
   fileURLToPath(new URL(`${name}${NodePath.extname(fileURLToPath(from))}`, from))
 
 export interface Answered {
-  /** What it wrote to file descriptor 3. */
+  /** What the program wrote to file descriptor 3. */
   readonly answer: string
   readonly errors: string
   readonly code: number
@@ -38,15 +37,15 @@ export interface Answered {
 
 const inherited = { extendEnv: true, stdin: "ignore" } as const
 
-/** Compiled sources are kept for the next start, which is the next change of one of them. */
+/** Compiled sources are cached for the next start, which follows the next change. */
 const compileCache = {
   NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? NodePath.join(Os.tmpdir(), "node-compile-cache")
 }
 
-/** The environment of a program that is to reach no cluster. */
+/** The environment of a program that must not reach a cluster. */
 const nowhere = { ...compileCache, KUBECONFIG: "/dev/null", KUBERNETES_SERVICE_HOST: undefined }
 
-/** Runs a program in Node that answers on file descriptor 3. */
+/** Runs a Node program that answers on file descriptor 3. */
 export const ask = (
   program: string,
   args: ReadonlyArray<string>
@@ -66,7 +65,7 @@ export const ask = (
     return { answer, errors, code }
   }).pipe(Effect.scoped, Effect.orDie)
 
-/** A program that runs. */
+/** A running program. */
 export interface Running {
   readonly pid: number
   /** Its exit code, or the signal that ended it. */
@@ -75,7 +74,7 @@ export interface Running {
   readonly stop: (grace: Duration.Input) => Effect.Effect<void>
 }
 
-/** Starts a program in Node that speaks to the terminal itself; it stops when the scope closes, or this program is gone. */
+/** Starts a Node program that shares the terminal. It is stopped when the scope closes or this program ends. */
 export const start = (
   program: string,
   options: { readonly env: Readonly<Record<string, string>>; readonly grace: Duration.Input }
@@ -99,7 +98,7 @@ export const start = (
     Effect.catchTag("PlatformError", ({ message }) => Effect.fail(Failure.make(`cannot start ${program}: ${message}`)))
   )
 
-/** Runs a command to its end: what it wrote, or a failure with what it complained of. */
+/** Runs a command to its end. Returns its output, or fails with its error output. */
 export const output = (
   command: string,
   args: ReadonlyArray<string>,

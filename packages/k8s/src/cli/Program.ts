@@ -1,9 +1,9 @@
 /**
  * `effect-operator`: the command line, from a new project to a running operator.
  *
- * Every command prints what it was asked for on standard output and everything else on standard error; it ends with 0 if
- * all is well and with 1, and one message that says what to do, if not. `--help` works everywhere, `--completions bash`
- * (or `zsh`, `fish`) prints the script for a shell.
+ * Every command prints its result on standard output and everything else on standard error. It exits with 0 on success,
+ * otherwise with 1 and one message that says what to do. `--help` works everywhere; `--completions bash` (or `zsh`,
+ * `fish`) prints a completion script.
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as CliError from "effect/cli/CliError"
@@ -31,7 +31,7 @@ export const command = Command.make("effect-operator").pipe(
   ])
 )
 
-/** With these arguments. */
+/** Runs with these arguments. */
 export const runWith = Command.runWith(command, { version })
 
 /** Runs the process. */
@@ -39,7 +39,7 @@ export const main = (): void =>
   Command.run(command, { version }).pipe(
     Effect.provide(NodeServices.layer),
     Main.makeRunMain({
-      // What went wrong for the user has been said already; what went wrong in here has not.
+      // Errors for the user have been printed already; internal errors have not.
       report: (cause) => CliError.isCliError(Cause.squash(cause)) ? Effect.void : Console.error(Cause.pretty(cause))
     })
   )

@@ -1,9 +1,9 @@
 /**
- * `Project`: what configures a new project: packages, types, effects, lint, CI and container.
+ * `Project`: the configuration of a new project: packages, types, diagnostics of Effect, lint, CI and container.
  *
- * Packages are those that this one is built and tested with. Where those of this framework are in no registry they come
- * from a folder of tarballs, as `npm pack` makes them, and are copied: what builds the project, in CI or in a container,
- * has nothing but the project.
+ * The versions of packages are those that this package is built and tested with. If the packages of this framework are
+ * not in a registry, they are copied from a folder of tarballs made by `npm pack`, because CI and container builds have
+ * nothing but the project.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -13,17 +13,17 @@ import { version } from "../Version.ts"
 import * as Failure from "./Failure.ts"
 import type { Files } from "./Folder.ts"
 
-/** What a project needs besides this framework; a test keeps them equal to what this repository uses. */
+/** The packages that a project needs besides this framework; a test keeps them equal to those of this repository. */
 export const packages = {
   dependencies: { effect: "4.1.0" },
   devDependencies: {
-    // Finds the effect that nobody runs: types and lint take a forgotten `yield*` for a statement.
+    // Reports effects that are never run, such as after a forgotten `yield*`, which types and lint accept.
     "@effect/tsgo": "0.45.0",
     "@effect/vitest": "4.0.5",
     "@types/node": "^24.0.0",
-    // The scripts run in this one, whichever is installed.
+    // Scripts run with this version, whatever Node is installed.
     node: "^24.0.0",
-    // A release whose programs for all platforms are in every registry; npm writes no whole lock file otherwise.
+    // A release whose binaries for all platforms are in every registry; otherwise npm writes an incomplete lock file.
     oxlint: "1.89.0",
     rolldown: "1.2.19",
     typescript: "7.0.2",
@@ -31,10 +31,10 @@ export const packages = {
   }
 } as const
 
-/** Where a project keeps packages that are in no registry. */
+/** The project's folder for packages that are not in a registry. */
 export const vendor = "vendor"
 
-/** The packages of this framework: from the registry, or from a folder of tarballs, which become the project's own. */
+/** The packages of this framework: from the registry, or copied from a folder of tarballs into the project. */
 export const framework = Effect.fnUntraced(function*(folder: string | undefined) {
   const dependencies: Record<string, string> = {}
   const tarballs: Record<string, Uint8Array> = {}
@@ -69,7 +69,7 @@ const packageJson = (name: string, framework: Readonly<Record<string, string>>) 
     effects: "effect-tsgo diagnostics --project tsconfig.json --severity error",
     lint: "oxlint --deny-warnings src test",
     manifests: "effect-operator manifests",
-    // One file; what is left out nobody needs who runs in a Pod.
+    // A single file. No program in a Pod needs the package that is left out.
     build:
       "rolldown src/main.ts --file dist/main.mjs --platform node --no-codeSplitting --external @kubernetes/client-node"
   },
@@ -102,7 +102,7 @@ const tsconfig = {
 
 const fromEffect = "time and chance come from Effect's Clock and Random, so that a test can set them"
 
-/** Beside what is wrong anywhere: what would keep a test from being in virtual time. */
+/** In addition to general rules: forbids what would keep a test from running in virtual time. */
 const lint = {
   plugins: ["typescript", "import", "unicorn", "oxc"],
   categories: { correctness: "error", suspicious: "error" },
@@ -151,7 +151,7 @@ jobs:
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`
 
-/** The files by name. */
+/** The configuration files by name. */
 export const files = (name: string, framework: Readonly<Record<string, string>>): Files => ({
   "package.json": json(packageJson(name, framework)),
   "tsconfig.json": json(tsconfig),

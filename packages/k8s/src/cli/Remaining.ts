@@ -1,18 +1,16 @@
-/**
- * `Remaining`: what a person adds by hand after `effect-operator add` has made its files, since it changes none.
- */
+/** `Remaining`: the changes that the user makes by hand after `effect-operator add`, since that only creates files. */
 import * as Description from "./Description.ts"
 import type * as Names from "./Names.ts"
 import * as Templates from "./Templates.ts"
 import type * as Versions from "./Versions.ts"
 
-/** The hooks' server in the program, where there was none. */
+/** Adds the hooks' server to a program that had none. */
 export const serve = [
   "  const server = Webhook.layer(operator.webhooks, { name: operator.name, service: Manifests.webhookService(operator) })",
   "  Manager.layer(operator.controllers).pipe(Layer.provide(server), Layer.provide(LiveClient.layer), ..."
 ]
 
-/** For a kind. */
+/** After adding a kind. */
 export const afterKind = (kind: Names.Kind) => {
   const lower = Templates.lower(kind)
   return [
@@ -30,7 +28,7 @@ export const afterKind = (kind: Names.Kind) => {
   ].join("\n")
 }
 
-/** For the webhooks of a kind. */
+/** After adding the webhooks of a kind. */
 export const afterWebhook = (kind: Names.Kind) => {
   const lower = Templates.lower(kind)
   return [
@@ -48,7 +46,7 @@ export const afterWebhook = (kind: Names.Kind) => {
   ].join("\n")
 }
 
-/** For a version: one after which there are several, or a further one. */
+/** After adding a version: the second, or a further one. */
 export const afterVersion = (kind: string, { before, isFirst, made }: Versions.Made, storage: boolean) => {
   const folder = Templates.lower({ kind })
   const versions = `src/${folder}/versions.ts`

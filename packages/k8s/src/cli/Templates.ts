@@ -1,8 +1,8 @@
 /**
  * `Templates`: the sources of a new project and of a new kind.
  *
- * They are files in `templates/` of this package, which are compiled, linted and tested as they are, for a project `demo`
- * with the kind `Website`; the names of another are put in their place.
+ * They are files in `templates/` of this package, which are compiled, linted and tested as they are, for a project
+ * `demo` with the kind `Website`. Other names are substituted.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -14,7 +14,7 @@ import type { Kind, Version } from "./Names.ts"
 // `src/cli` and `dist/cli` are at the same depth.
 const folder = fileURLToPath(new URL("../../templates/", import.meta.url))
 
-/** Of a kind: where it goes, and the template. */
+/** The files of a kind, with their templates. */
 const kindFiles = (lower: string) => ({
   [`src/${lower}/resource.ts`]: "src/website/resource.ts",
   [`src/${lower}/reconciler.ts`]: "src/website/reconciler.ts",
@@ -22,13 +22,13 @@ const kindFiles = (lower: string) => ({
   [`samples/${lower}.yaml`]: "samples/website.yaml"
 })
 
-/** Of a kind's webhooks. */
+/** The files of a kind's webhooks, with their templates. */
 const webhookFiles = (lower: string) => ({
   [`src/${lower}/webhook.ts`]: "src/website/webhook.ts",
   [`test/${lower}.webhook.test.ts`]: "test/website.webhook.test.ts"
 })
 
-/** Of its versions. */
+/** The files of a kind's versions, with their templates. */
 const versionFiles = (lower: string) => ({
   [`src/${lower}/versions.ts`]: "src/website/versions.ts",
   [`test/${lower}.versions.test.ts`]: "test/website.versions.test.ts"
@@ -39,11 +39,11 @@ const projectFiles = { "src/main.ts": "src/main.ts", "README.md": "README.md" }
 /** A kind's name in file names and labels. */
 export const lower = ({ kind }: Pick<Kind, "kind">): string => kind.toLowerCase()
 
-/** What of a template is another's, and names of the template: whole ones, an identifier or a word. */
+/** URLs, which are kept, and names to replace: whole identifiers or words. */
 const names =
   /https?:\/\/[^\s)]+|\bexample\.com\/v1\b|"example\.com"|\bversion: "v1"|\bWebsite(?=(V2|Versions)?\b)|\bwebsite\b|\bdemo\b/g
 
-/** A template with the names of a kind in it, and of a project. One pass: a name that was put in is not replaced again. */
+/** A template with the names of a kind and a project. A single pass, so that an inserted name is not replaced again. */
 export const rename = (text: string, kind: Kind, project: string): string => {
   const own: Readonly<Record<string, string>> = {
     "example.com/v1": `${kind.group}/${kind.version}`,
@@ -77,7 +77,7 @@ export const ofKind = (kind: Kind) => fill(kindFiles(lower(kind)), kind, "demo")
 /** The files of the webhooks of a kind. */
 export const ofWebhook = (kind: Kind) => fill(webhookFiles(lower(kind)), kind, "demo")
 
-/** The files that put the first two versions of a kind together; the templates have v1, which is stored, and v2. */
+/** The files that combine the first two versions of a kind. In the templates they are v1, which is stored, and v2. */
 export const ofVersions = (kind: string, before: Version, made: Version, storage: boolean) => {
   const own: Readonly<Record<string, string>> = {
     "storage: Website": `storage: ${storage ? made.name : before.name}`,
@@ -91,6 +91,6 @@ export const ofVersions = (kind: string, before: Version, made: Version, storage
   return fill(versionFiles(lower({ kind })), { kind, group: "example.com", version: "v1" }, "demo", versions)
 }
 
-/** The files of a project that are sources; see `Project` for those that configure it. */
+/** The source files of a project; see `Project` for its configuration. */
 export const ofProject = (project: string, kind: Kind) =>
   fill({ ...projectFiles, ...kindFiles(lower(kind)) }, kind, project)

@@ -1,9 +1,9 @@
 /**
- * `Versions`: the source of another version of a kind, made of the source of the one before.
+ * `Versions`: creates the source of another version of a kind from the source of the previous one.
  *
- * Versions of a kind are files in its folder: `resource.ts` has the first, `v2.ts` and so on those that came later, each a
- * constant of its own (`Website`, `WebsiteV2`). A new one begins as a copy of the newest, for most of it stays; its order
- * is that of their names: v1alpha1, v1beta1, v1, v2alpha1.
+ * The versions of a kind are files in its folder: `resource.ts` has the first, `v2.ts` and so on the later ones, each
+ * with a constant of its own (`Website`, `WebsiteV2`). A new version starts as a copy of the newest. Versions are
+ * ordered by name: v1alpha1, v1beta1, v1, v2alpha1.
  */
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -13,18 +13,18 @@ import * as Folder from "./Folder.ts"
 import type { Kind, Version } from "./Names.ts"
 import * as Templates from "./Templates.ts"
 
-/** What was made of the newest version. */
+/** What was created from the newest version. */
 export interface Made {
   readonly files: Folder.Files
   readonly before: Version
   readonly made: Version
-  /** Whether there was one version before. */
+  /** Whether there was only one version before. */
   readonly isFirst: boolean
 }
 
 const pattern = /^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$/
 
-/** Whether a version comes after another. */
+/** Whether one version comes after another. */
 export const isAfter = (later: string, earlier: string): boolean => {
   const parts = (version: string) => {
     const [, major, stage, minor] = pattern.exec(version) ?? []
@@ -46,7 +46,7 @@ export const further = (kind: string, version: string): Version => ({
 const declaration = (name: string) =>
   new RegExp(`(export const ${name} = CustomResource\\.make\\(\\{[^]*?\\bversion: )"([^"]*)"`)
 
-/** The source of a version, as that of another. */
+/** The source of a version, rewritten for another. */
 export const copy = (text: string, from: string, to: Version): string =>
   text
     .replace(declaration(from), (_, before: string) => `${before}${JSON.stringify(to.version)}`)
@@ -57,7 +57,7 @@ export const copy = (text: string, from: string, to: Version): string =>
 const folderOf = (kind: string) => `src/${Templates.lower({ kind })}`
 const firstOf = (kind: string) => ({ name: kind, file: "resource.ts" })
 
-/** Fails where a project has no such kind. */
+/** Fails if the project does not have the kind. */
 export const declared = Effect.fnUntraced(function*(top: string, kind: string) {
   const file = `${folderOf(kind)}/${firstOf(kind).file}`
   if (!(yield* Folder.exists(Path.join(top, file)))) {
@@ -65,7 +65,7 @@ export const declared = Effect.fnUntraced(function*(top: string, kind: string) {
   }
 })
 
-/** The newest version of a kind in a project, and its source. */
+/** The newest version of a kind in a project, with its source. */
 const newest = Effect.fnUntraced(function*(top: string, kind: string) {
   yield* declared(top, kind)
   const folder = folderOf(kind)
@@ -85,7 +85,7 @@ const newest = Effect.fnUntraced(function*(top: string, kind: string) {
   return { text, version, name, file } satisfies Version & { readonly text: string }
 })
 
-/** The files of a new version, and the one it comes after. */
+/** The files of a new version, and the version before it. */
 export const next = Effect.fnUntraced(function*(
   top: string,
   { kind, version }: Pick<Kind, "kind" | "version">,
@@ -108,7 +108,7 @@ export const next = Effect.fnUntraced(function*(
   return { files, before, made, isFirst } satisfies Made
 })
 
-/** `v1beta1` to `v1`, `v1` to `v2`. */
+/** The next version: `v1` after `v1beta1`, `v2` after `v1`. */
 const following = (version: string): string => {
   const [, major, stage] = pattern.exec(version)!
   return stage === undefined ? `v${Number(major) + 1}` : `v${major}`

@@ -1,6 +1,6 @@
 /**
- * The program that `Description.read` asks: imports the module it is given, and answers on file descriptor 3 with the
- * manifests of its export `operator`, or with what is wrong. Ends as soon as it has, whatever the module has started.
+ * The program that `Description.read` runs: imports the given module, and writes to file descriptor 3 the manifests of
+ * its export `operator`, or what is wrong with it. Then it exits, whatever the module has started.
  */
 import * as Fs from "node:fs"
 import * as Module from "node:module"
@@ -22,7 +22,7 @@ const answer = (report: Omit<Report, "sources">): void => {
   process.exit(0)
 }
 
-/** Where an error is from, as far as it is from somebody's source: a stack without Node's own lines. */
+/** The stack of an error without Node's own lines. */
 const explain = (error: unknown): string => {
   if (!(error instanceof Error)) return `threw ${String(error)}`
   const lines = (error.stack ?? error.message).split("\n")

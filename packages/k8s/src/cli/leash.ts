@@ -1,8 +1,8 @@
 /**
- * Loaded before an operator that `dev` runs: asks it to stop when `dev` is gone, which holds the other end of its standard
- * input. Nobody else would: it is in a process group of its own.
+ * Loaded before an operator that `dev` runs: asks it to stop when `dev`, which holds the other end of its standard
+ * input, is gone. Nothing else would, since the operator has its own process group.
  */
 process.stdin.on("close", () => process.kill(process.pid, "SIGTERM"))
 process.stdin.resume()
-// It keeps nobody alive. A pipe can be unreferenced; the type knows that of sockets alone.
+// Must not keep the process alive. A pipe can be unreferenced, but its type does not say so.
 if ("unref" in process.stdin) process.stdin.unref()

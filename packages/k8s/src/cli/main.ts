@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The executable `effect-operator`; see `Program`. What was compiled is kept for the next start, where Node can. */
+/** The executable `effect-operator`; see `Program`. Compiled code is cached for the next start, if Node supports it. */
 import * as Module from "node:module"
 
 Module.enableCompileCache?.()

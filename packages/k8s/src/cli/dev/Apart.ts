@@ -1,32 +1,32 @@
 /**
- * `Apart`: what can be had of an operator that runs on another machine than the API server, which cannot call it.
+ * `Apart`: adapts an operator that does not run on the API server's machine, so the API server cannot call it.
  *
- * Hooks are not registered. A definition with a conversion would refuse every read of a version that is not stored: where
- * all objects are stored in one version it is installed without, and the other versions show the fields of that one. Where
- * the operator is deployed, too, the conversion stays with it; where objects are stored in several versions it stays, since
- * what comes without it would be wrong.
+ * Webhooks are not registered. A definition with a conversion would fail every read of a version that is not stored. If
+ * all objects are stored in one version, it is installed without the conversion, and other versions show the fields of
+ * the stored one. The conversion is kept if the operator is also deployed, or if objects are stored in several
+ * versions, which would otherwise be read wrongly.
  */
 import type * as Crd from "../../Crd.ts"
 
-/** What is in the cluster. */
+/** The relevant state of the cluster. */
 export interface Found {
-  /** Whether the Service is there that the API server would ask. */
+  /** Whether the Service that serves the conversion exists. */
   readonly service: boolean
-  /** The versions that objects are stored in; none where the definition is new. */
+  /** The versions in which objects are stored; empty if the definition is new. */
   readonly stored: ReadonlyArray<string>
 }
 
 export interface Installed {
   readonly definition: Crd.Manifest
-  /** What a person is to know of it. */
+  /** A note for the user. */
   readonly note: string | undefined
 }
 
-/** The Service that the API server asks for conversions, if any. */
+/** The Service that serves the definition's conversion, if any. */
 export const converter = ({ spec }: Crd.Manifest): { readonly namespace: string; readonly name: string } | undefined =>
   spec.conversion?.strategy === "Webhook" ? spec.conversion.webhook?.clientConfig?.service : undefined
 
-/** A definition, as it is to be installed. */
+/** A definition as it is to be installed. */
 export const definition = (declared: Crd.Manifest, found: Found): Installed => {
   const service = converter(declared)
   if (service === undefined) return { definition: declared, note: undefined }
@@ -50,7 +50,7 @@ export const definition = (declared: Crd.Manifest, found: Found): Installed => {
     }
   }
   return {
-    // Said, since a definition that is there may have had a webhook.
+    // Set explicitly, since an existing definition may have a webhook.
     definition: { ...declared, spec: { ...declared.spec, conversion: { strategy: "None" } } },
     note: `${name} is installed without its conversion, since the cluster could not call this machine: objects are ` +
       `stored as ${storage}, and reads in ${others} give the fields of ${storage}, unconverted`

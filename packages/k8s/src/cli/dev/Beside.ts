@@ -1,9 +1,9 @@
 /**
- * `Beside`: manifests of an operator in the cluster, changed for one that runs on the API server's own machine.
+ * `Beside`: adapts the manifests of an operator for one that runs on the API server's own machine.
  *
- * What the API server calls (webhooks, conversions, an aggregated API) is behind a Service. Here that Service is an
- * external name, `localhost`, and whoever refers to it names the port that the operator listens on, as an external name
- * maps none. The certificates stay those of the Service's name.
+ * The API server calls webhooks, conversions and an aggregated API through a Service. Here that Service has the type
+ * ExternalName, for `localhost`. Since an ExternalName maps no ports, every reference to it uses the port that the
+ * operator listens on. The certificates are still those of the Service's name.
  */
 import * as ApiServiceServer from "../../apiservice/ApiServiceServer.ts"
 import type { Description } from "../Description.ts"
@@ -11,7 +11,7 @@ import type { Written } from "./Objects.ts"
 
 const portOf = (address: string): number => Number(address.slice(address.lastIndexOf(":") + 1))
 
-/** The target ports of Services that the API server comes through. */
+/** The target ports of Services that the API server calls. */
 const called: ReadonlyArray<unknown> = ["webhooks", "api"]
 
 const api = portOf(ApiServiceServer.defaults.address)
@@ -20,7 +20,7 @@ type Json = Readonly<Record<string, unknown>>
 
 const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Every `service` within, with this port. */
+/** The value with this port in every `service` in it. */
 const atPort = (value: unknown, port: number | undefined): unknown => {
   if (Array.isArray(value)) return value.map((item) => atPort(item, port))
   if (!isRecord(value)) return value
@@ -38,7 +38,7 @@ const local = (spec: unknown): unknown => {
     : spec
 }
 
-/** An object of the manifests, as it is to be applied where hooks are served on this port. */
+/** An object of the manifests, adapted for hooks that are served on this port. */
 export const object = <A extends Written>(written: A, webhooks: number): A => {
   switch (written.kind) {
     case "Service":
@@ -53,7 +53,7 @@ export const object = <A extends Written>(written: A, webhooks: number): A => {
   }
 }
 
-/** A program's description; its definitions, as they are to be installed. */
+/** A program's description with its definitions adapted. */
 export const description = (it: Description, webhooks: number): Description => ({
   ...it,
   definitions: it.definitions.map((definition) => {

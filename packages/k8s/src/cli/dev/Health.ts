@@ -1,24 +1,24 @@
 /**
- * `Health`: how an operator in another process does, by what it serves of itself (see `Endpoints`).
+ * `Health`: the state of an operator in another process, according to its own endpoints (see `Endpoints`).
  *
- * It is ready when its caches are in sync. It is settled when nothing has been under way or due for a while, nothing
- * fails, and every watch is live: then it has done what there was to do.
+ * It is ready when its caches are synced. It is settled when nothing has been running or due for a while, nothing
+ * fails, and every watch is live: then it has nothing left to do.
  */
 import * as Effect from "effect/Effect"
 import * as Net from "node:net"
 import type * as Surroundings from "./Surroundings.ts"
 
 export const defaults = {
-  /** Between two looks. */
+  /** Between two checks. */
   interval: "100 millis",
-  /** How many looks in a row must find nothing under way. */
+  /** How many checks in a row must find the operator idle. */
   quietLooks: 10
 } as const
 
-/** Where an operator serves metrics and probes. */
+/** The ports on which an operator serves metrics and probes. */
 export type Ports = Pick<Surroundings.Ports, "metrics" | "probes">
 
-/** A port of this machine that nobody listens on. */
+/** A free port of this machine. */
 export const freePort: Effect.Effect<number> = Effect.callback<number>((resume) => {
   const server = Net.createServer()
   server.listen(0, "127.0.0.1", () => {
@@ -27,7 +27,7 @@ export const freePort: Effect.Effect<number> = Effect.callback<number>((resume) 
   })
 })
 
-/** The answer of a path, if there is one. */
+/** The body for a path, if there is one. */
 const get = (
   port: number,
   path: string
@@ -40,7 +40,7 @@ const get = (
     () => undefined
   )
 
-/** Waits until the operator says that it is ready. */
+/** Waits until the operator is ready. */
 export const ready = ({ probes }: Ports): Effect.Effect<void> =>
   get(probes, "/readyz").pipe(
     Effect.delay(defaults.interval),
@@ -55,7 +55,7 @@ export const checks = ({ probes }: Ports): Effect.Effect<ReadonlySet<string>> =>
     (answer) => new Set([...(answer?.text ?? "").matchAll(/^\[[-+]\](\S+) /gm)].map(([, name]) => name!))
   )
 
-/** What `/debug/operator` says, as far as it matters here. */
+/** The fields of `/debug/operator` that matter here. */
 export interface Report {
   readonly managers: ReadonlyArray<{
     readonly controllers: ReadonlyArray<{
@@ -68,7 +68,7 @@ export interface Report {
   }>
 }
 
-/** What keeps an operator from being settled, for a person; nothing if it is. */
+/** What keeps an operator from being settled, for the user; empty if it is settled. */
 export const unsettled = ({ managers }: Report): ReadonlyArray<string> =>
   managers.flatMap(({ controllers, watches }) => [
     ...controllers.flatMap(({ inFlight, name, queue, ready }) => {
@@ -83,7 +83,7 @@ export const unsettled = ({ managers }: Report): ReadonlyArray<string> =>
     )
   ])
 
-/** Waits until the operator is settled; `tell` hears what keeps it, whenever that is something else. */
+/** Waits until the operator is settled; calls `tell` with what keeps it, whenever that changes. */
 export const settled = (ports: Ports, tell: (why: ReadonlyArray<string>) => void): Effect.Effect<void> =>
   Effect.suspend(() => {
     let quiet = 0

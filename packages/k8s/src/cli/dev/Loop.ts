@@ -1,9 +1,9 @@
 /**
- * `Loop`: what happens when a source changes, apart from how.
+ * `Loop`: what happens when a source changes; how it is done is `World`'s.
  *
- * The program is read anew. If it cannot be read, or its kinds cannot be installed, that is told and the operator that
- * runs goes on running. Otherwise the operator is stopped, wholly, before the new one starts: there are never two. One that
- * ends by itself is told of, and started again with the next change.
+ * The program is read again. If it cannot be read, or its kinds cannot be installed, that is reported and the running
+ * operator stays. Otherwise the operator is stopped completely before the new one starts: there are never two. If an
+ * operator ends by itself, that is reported, and the next change starts it again.
  */
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import * as Scope from "effect/Scope"
 import type { Description, Reading } from "../Description.ts"
 import type { Failure } from "../Failure.ts"
 
-/** An operator that runs. */
+/** A running operator. */
 export interface Operator {
   /** Completes when it is ready. */
   readonly ready: Effect.Effect<void>
@@ -21,16 +21,16 @@ export interface Operator {
   readonly exited: Effect.Effect<number | string>
 }
 
-/** What the loop works on. */
+/** The operations of the loop. */
 export interface World<R = never> {
   readonly read: Effect.Effect<Reading, never, R>
   readonly follow: (sources: ReadonlyArray<string>, anything: boolean) => Effect.Effect<void, Failure, R>
   readonly changed: Effect.Effect<string, never, R>
-  /** Gets the cluster ready for a program. */
+  /** Prepares the cluster for a program. */
   readonly install: (description: Description) => Effect.Effect<void, Failure, R>
-  /** Starts the operator, which ends with the scope. */
+  /** Starts the operator, which stops with the scope. */
   readonly start: (description: Description) => Effect.Effect<Operator, Failure, R | Scope.Scope>
-  /** What is to be done once the operator is ready. */
+  /** Runs once the operator is ready. */
   readonly whenReady: (description: Description) => Effect.Effect<void, Failure, R>
   readonly say: (line: string) => Effect.Effect<void>
   readonly warn: (line: string) => Effect.Effect<void>

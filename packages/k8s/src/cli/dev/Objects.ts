@@ -1,8 +1,8 @@
 /**
- * `Objects`: puts objects of any kind on a cluster, as `kubectl apply --server-side` does.
+ * `Objects`: applies objects of any kind, as `kubectl apply --server-side` does.
  *
- * A kind is one of Kubernetes, or one that the program declares; nothing is asked of the server first. Conflicts are forced:
- * who runs this wants these fields so.
+ * A kind must be built into Kubernetes or declared by the program; discovery is not used. Conflicts are forced, because
+ * the user wants these values.
  */
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
@@ -19,18 +19,18 @@ import * as Failure from "../Failure.ts"
 import * as Folder from "../Folder.ts"
 
 export const defaults = {
-  /** How long the server may be unable to answer. */
+  /** How long to retry while the server cannot handle the request. */
   patience: "20 seconds"
 } as const
 
-/** An object as somebody wrote it. */
+/** An object from a file. */
 export interface Written {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string }
 }
 
-/** The kind of an object: one of these, or of Kubernetes. */
+/** The resource of an object: one of these, or a built-in one. */
 export const resourceOf = (
   { apiVersion, kind }: Pick<Written, "apiVersion" | "kind">,
   kinds: ReadonlyArray<Kind>
@@ -75,7 +75,7 @@ export const inFile = Effect.fnUntraced(function*(file: string) {
   return objects
 })
 
-/** Applies an object; `from` is where it was written, for the message of a failure. */
+/** Applies an object; `from` is its file, for messages. */
 export const apply = Effect.fnUntraced(function*(
   object: Written,
   kinds: ReadonlyArray<Kind>,
@@ -91,7 +91,7 @@ export const apply = Effect.fnUntraced(function*(
   }
   const placed = resource.scope === "Cluster" ? metadata : { namespace: "default", ...metadata }
   const wanted = { ...object, metadata: placed }
-  // An API that an operator serves itself may know no server-side apply.
+  // An API that the operator serves itself may not support server-side apply.
   const plainly = client.create(resource, wanted).pipe(
     Effect.catchReason(
       "KubeError",
@@ -101,7 +101,7 @@ export const apply = Effect.fnUntraced(function*(
   )
   yield* client.apply(resource, wanted, { fieldManager: "effect-operator-dev", force: true }).pipe(
     Effect.catchIf(({ reason }) => "code" in reason && reason.code === 415, () => plainly),
-    // A webhook or an API that the operator has just begun to serve.
+    // A webhook or an API that the operator has just started to serve may not be reachable yet.
     Effect.retry({
       schedule: Schedule.spaced("200 millis").pipe(Schedule.upTo({ duration: defaults.patience })),
       while: (error) => error.isRetryable

@@ -1,6 +1,4 @@
-/**
- * `Session`: one run of `effect-operator dev`: the loop on a target, or a single pass of it.
- */
+/** `Session`: a run of `effect-operator dev`: the loop on a target, or a single pass of it. */
 import { parseDuration } from "@effect-operator/core/Settings"
 import * as Clock from "effect/Clock"
 import * as Console from "effect/Console"
@@ -23,7 +21,7 @@ import * as Target from "./Target.ts"
 import * as Unserved from "./Unserved.ts"
 
 export const defaults = {
-  /** How long an operator may take to stop: longer than it drains by default. */
+  /** How long an operator may take to stop: longer than its default drain time. */
   grace: "35 seconds"
 } as const
 
@@ -31,14 +29,14 @@ export interface Options extends Target.Options {
   readonly main: string
   readonly apply: ReadonlyArray<string>
   readonly once: boolean
-  /** Of `once`. */
+  /** The time limit of `once`. */
   readonly timeout: string
 }
 
 const paint = (code: number, text: string): string =>
   process.stdout.isTTY && process.env["NO_COLOR"] === undefined ? `\u001b[${code}m${text}\u001b[0m` : text
 
-/** A line of this program, among those of the operator. */
+/** Prints a line of this program between those of the operator. */
 const line = (code: number) => (text: string) =>
   Effect.flatMap(Clock.currentTimeMillis, (now) => {
     const time = new Date(now).toISOString().slice(11, 19)
@@ -48,7 +46,7 @@ const line = (code: number) => (text: string) =>
 const say = line(36)
 const warn = line(33)
 
-/** The samples that have not been applied as they are now. */
+/** Applies the samples that have changed since they were last applied. */
 const sampler = (target: Target.Target, places: ReadonlyArray<string>) => {
   const applied = new Map<string, string>()
   const files = Effect.map(Effect.forEach(places, Objects.filesOf), (lists) => lists.flat())
@@ -69,7 +67,7 @@ const sampler = (target: Target.Target, places: ReadonlyArray<string>) => {
   }
 }
 
-/** Starts the operator where its health can be looked at; it stops with the scope. */
+/** Starts the operator with endpoints for its health; it stops with the scope. */
 const start = (main: string, target: Target.Target) =>
   Effect.fnUntraced(function*(description: Description) {
     yield* Effect.addFinalizer(() => say("the operator stopped"))

@@ -1,9 +1,9 @@
 /**
- * `Sources`: notices that a program's sources changed.
+ * `Sources`: notices changes to a program's sources.
  *
- * Folders are watched rather than files, since editors replace files; only the followed files count. While the program
- * cannot be read, any source in those folders counts, as the one that is missing may be among them. Changes close
- * together are one: editors and checkouts write in bursts.
+ * It watches folders rather than files, since editors replace files; only the followed files count. While the program
+ * cannot be read, every source file in those folders counts, as a missing file may be among them. Changes in quick
+ * succession count as one, since editors and checkouts write in bursts.
  */
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
@@ -15,27 +15,27 @@ import * as Stream from "effect/Stream"
 import * as Path from "node:path"
 
 export const defaults = {
-  /** For how long it must be quiet after a change. */
+  /** How long it must be quiet after a change. */
   quiet: "150 millis"
 } as const
 
 export interface Sources {
-  /** Follows these files from now on, `anything` beside them too. */
+  /** Follows these files from now on, and with `anything` all source files beside them. */
   readonly follow: (files: ReadonlyArray<string>, anything: boolean) => Effect.Effect<void>
-  /** Waits for a change since `follow`, and until it is quiet; gives one of the files that changed. */
+  /** Waits for a change since `follow`, and until it is quiet; returns one of the changed files. */
   readonly changed: Effect.Effect<string>
 }
 
 const isSource = (file: string): boolean => /\.([cm]?[jt]sx?|json|ya?ml)$/.test(file)
 
-/** Waits for a change, and then until none comes for a while; gives the first. */
+/** Waits for a change, and then until none has come for a while; returns the first. */
 export const burst = Effect.fnUntraced(function*(changes: Queue.Dequeue<string>, quiet: Duration.Input) {
   const first = yield* Queue.take(changes)
   yield* Queue.take(changes).pipe(Effect.timeoutOption(quiet), Effect.repeat({ while: ({ _tag }) => _tag === "Some" }))
   return first
 })
 
-/** Follows nothing, until told to. */
+/** Follows nothing until `follow` is called. */
 export const make = (
   quiet: Duration.Input = defaults.quiet
 ): Effect.Effect<Sources, never, FileSystem.FileSystem | Scope.Scope> =>
@@ -52,7 +52,7 @@ export const make = (
         Stream.map(({ path }) => Path.resolve(folder, path)),
         Stream.filter(counts),
         Stream.runForEach((file) => Queue.offer(changes, file)),
-        // A folder that is gone has nothing to say; it is watched again when it is followed again.
+        // A folder that is gone has no changes; the next `follow` watches it again.
         Effect.ignore
       )
     return {

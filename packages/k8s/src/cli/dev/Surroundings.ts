@@ -1,15 +1,15 @@
 /**
- * `Surroundings`: what an operator in development finds in its environment, besides that of whoever runs it.
+ * `Surroundings`: the environment variables of an operator in development, in addition to the user's environment.
  *
- * What the manifests give it (`operator.env`), and what makes it one on this machine: metrics, probes and hooks are served
- * to this machine alone, on ports that are free, it stops at once, and lines are for people. Hooks, lines and how long it
- * lingers are as the environment says, else the manifests, where one of them says anything.
+ * These are the variables of the manifests (`operator.env`), and those that adapt the operator to this machine:
+ * metrics, probes and hooks are served on free ports for this machine only, it stops without lingering, and logs are
+ * readable lines. For hooks, log format and lingering, the user's environment has precedence, then the manifests.
  */
 import * as Linger from "../../Linger.ts"
 import * as WebhookAddress from "../../webhook/WebhookAddress.ts"
 import type { Description } from "../Description.ts"
 
-/** Ports of this machine that nobody listens on. */
+/** Free ports of this machine. */
 export interface Ports {
   readonly metrics: number
   readonly probes: number
@@ -31,7 +31,7 @@ export const variables = (
   const wanted = {
     EFFECT_OPERATOR_LOG_FORMAT: "pretty",
     [WebhookAddress.variable]: local(ports.webhooks),
-    // Nobody else is there to be called instead of it when it stops.
+    // When it stops, no other replica could be called instead.
     [Linger.variable]: "0",
     ...env
   }
@@ -43,13 +43,13 @@ export const variables = (
   }
 }
 
-/** Where its hooks are served, for whoever calls them. */
+/** The port on which the operator serves its hooks. */
 export const webhooksPort = (
   { env }: Pick<Program, "env">,
   { webhooks }: Pick<Ports, "webhooks">,
   environment: Environment
 ): number => {
   const address = environment[WebhookAddress.variable] ?? env[WebhookAddress.variable]
-  // The operator itself refuses one that is no address.
+  // If the address is invalid, the operator itself refuses it.
   return address === undefined ? webhooks : WebhookAddress.parse(address)?.port ?? webhooks
 }

@@ -1,13 +1,13 @@
 /**
- * `Target`: the cluster that a development loop runs against, and what is put there.
+ * `Target`: the cluster that a development loop runs on, and what is installed there.
  *
- * In memory (the default): a whole cluster of its own for as long as the loop lives, so what is in it outlives every
- * restart of the operator. It gets everything that the manifests have besides the Deployment, and the operator runs as
- * its own ServiceAccount with the generated rules and no others: a permission that is missing shows at once. Services of
- * what it serves lead to this machine (see `Beside`).
+ * In memory (the default): a cluster that lives as long as the loop, so its contents outlive restarts of the operator.
+ * Everything in the manifests except the Deployment is installed, and the operator runs as its own ServiceAccount with
+ * exactly the generated rules, so that a missing permission shows at once. Its Services lead to this machine (see
+ * `Beside`).
  *
- * A cluster of a kubeconfig gets the definitions, without what it could not call (see `Apart`), and the namespace where
- * the operator keeps its certificates; nothing else. The operator runs as whoever the kubeconfig says.
+ * A cluster of a kubeconfig gets the definitions, adapted because it cannot call the operator (see `Apart`), the
+ * namespace for the operator's certificates, and nothing else. The operator runs as the kubeconfig's user.
  */
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import * as Context from "effect/Context"
@@ -48,17 +48,17 @@ export interface Options {
 
 export interface Target {
   readonly client: Context.Context<KubeClient.KubeClient>
-  /** Whether its API server asks the hooks of the operator. */
+  /** Whether its API server calls the operator's hooks. */
   readonly asksHooks: boolean
-  /** A port of this machine for them, if nobody has chosen one. */
+  /** The port of this machine for hooks, unless another is chosen. */
   readonly webhooks: number
-  /** What a person is to know of it first. */
+  /** What the user should know first. */
   readonly introduction: ReadonlyArray<string>
-  /** What the operator is refused for want of a permission, with what to add; once until it is installed anew. */
+  /** Requests that were denied to the operator, with the permission to add; each once per installation. */
   readonly lacking: Stream.Stream<string>
-  /** Puts there what a program needs; tells what it did. */
+  /** Installs what a program needs, and reports it. */
   readonly install: (description: Description, say: Say) => Effect.Effect<void, Failure.Failure>
-  /** The environment in which the operator reaches it. */
+  /** The environment variables with which the operator reaches the cluster. */
   readonly environment: (
     description: Description
   ) => Effect.Effect<Readonly<Record<string, string>>, Failure.Failure>
@@ -66,7 +66,7 @@ export interface Target {
 
 type Say = (line: string) => Effect.Effect<void>
 
-/** Definitions that are not as they were last, one after the other, with what their change means. */
+/** Installs the definitions that have changed, one after the other, and reports what each change means. */
 const definer = (client: Context.Context<KubeClient.KubeClient>) => {
   const installed = new Map<string, Crd.Manifest>()
   return Effect.fnUntraced(function*({ definitions }: Description, say: Say) {
@@ -147,7 +147,7 @@ const memory = Effect.fnUntraced(function*(port: number) {
         }),
         Failure.ofFile("write", kubeconfig)
       )
-      // As in a pod, apart from its files.
+      // As in a pod, except for its files.
       return {
         KUBECONFIG: kubeconfig,
         KUBE_CONTEXT: "",
@@ -158,7 +158,7 @@ const memory = Effect.fnUntraced(function*(port: number) {
   } satisfies Target
 })
 
-/** What an operator asked for in vain, and how that is mended. */
+/** The operator's denied requests in an audit event, with the remedy. */
 const lacks = ({ kinds, name, namespace }: Description, event: Audit.Event): ReadonlyArray<string> =>
   Refusal.decided(event, serviceAccount(namespace, name).username).refused.map((asked) =>
     `the operator may not ${Refusal.textOf({ ...asked, name: "" })}: ${Refusal.remedy([...kinds, ...resources], asked)}`
@@ -167,14 +167,14 @@ const lacks = ({ kinds, name, namespace }: Description, event: Audit.Event): Rea
 /** The manifests that an in-memory cluster gets besides the definitions. */
 const besides: ReadonlyArray<string> = ["rbac.yaml", "service.yaml", "webhooks.yaml", "apiservice.yaml"]
 
-/** Told where the operator runs in the cluster, too: two would work against each other. */
+/** Warns if the operator also runs in the cluster: two would work against each other. */
 const deployed = Effect.fnUntraced(function*({ name, namespace }: Description) {
   const client = yield* KubeClient.KubeClient
   const found = yield* Effect.option(client.get(Deployment, { namespace, name }))
   return Option.filter(found, ({ spec }) => (spec?.replicas ?? 1) > 0)
 })
 
-/** What decides how a definition can be installed. */
+/** The state that decides how a definition can be installed. */
 const found = Effect.fnUntraced(function*(definition: Crd.Manifest) {
   const client = yield* KubeClient.KubeClient
   const service = Apart.converter(definition)
@@ -185,12 +185,12 @@ const found = Effect.fnUntraced(function*(definition: Crd.Manifest) {
   return { service: Option.isSome(there), stored }
 })
 
-/** Whether it serves anything over TLS, whose certificates it keeps in its namespace. */
+/** Whether it serves anything over TLS, for which it keeps certificates in its namespace. */
 const serves = ({ definitions, files, webhooks }: Description): boolean =>
   webhooks.length > 0 || "apiservice.yaml" in files ||
   definitions.some((definition) => Apart.converter(definition) !== undefined)
 
-/** Without it the operator would wait for its certificates for ever. */
+/** Without the namespace the operator would wait for its certificates forever. */
 const ensureNamespace = Effect.fnUntraced(function*({ namespace: name }: Description, say: Say) {
   const client = yield* KubeClient.KubeClient
   yield* client.get(Namespace, { name }).pipe(
@@ -206,13 +206,13 @@ const ensureNamespace = Effect.fnUntraced(function*({ namespace: name }: Descrip
           )
         )
       )),
-    // Who may not look at namespaces may still write in one.
+    // A user who may not read namespaces may still write to one.
     Effect.catchTag("KubeError", () => Effect.void)
   )
 })
 
 const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
-  // Of a variable that is not set, say: it would be taken for the folder.
+  // For instance from an unset variable; it would be resolved to the current folder.
   if (Option.isSome(kubeconfig) && kubeconfig.value === "") {
     return yield* Failure.make(`--kubeconfig "": names no file: leave it out for a cluster in memory`)
   }
@@ -224,7 +224,7 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
   const define = definer(client)
   const told = new Set<string>()
   let warned = false
-  /** The definitions as this cluster can have them. */
+  /** Installs the definitions in the form that this cluster can use. */
   const apart = Effect.fnUntraced(function*(description: Description, say: Say) {
     const definitions: Array<Crd.Manifest> = []
     for (const declared of description.definitions) {
@@ -240,7 +240,7 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
     client,
     asksHooks: false,
     webhooks: yield* Health.freePort,
-    // Here it may do whatever the person may who runs it.
+    // Here the operator has the user's own permissions.
     lacking: Stream.empty,
     introduction: [`the operator runs here, against ${name === undefined ? file : `the cluster of context ${name}`}`],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
@@ -264,7 +264,7 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
   } satisfies Target
 })
 
-/** The cluster that the options name, until the scope closes. */
+/** The cluster that the options select, until the scope closes. */
 export const make = (
   options: Options
 ): Effect.Effect<Target, Failure.Failure, FileSystem.FileSystem | Scope.Scope> =>

@@ -1,14 +1,14 @@
 /**
- * `Unserved`: hooks that the manifests declare and the operator does not serve.
+ * `Unserved`: detects hooks that the manifests declare but the operator does not serve.
  *
- * Declared is what the export `operator` says (`webhooks`), served is what the program makes a layer of: two places, and
- * no compiler that compares them. The API server then asks nobody, and refuses every write of the kinds. An operator that
- * serves hooks says so by a check, `webhooks`.
+ * The export `operator` declares them (`webhooks`), and the program serves them with a layer; no compiler compares the
+ * two. If they are not served, the API server cannot reach them and refuses every write of their kinds. An operator
+ * that serves hooks has the check `webhooks`.
  */
 import type { Description } from "../Description.ts"
 import * as Remaining from "../Remaining.ts"
 
-/** What is missing and how it is mended; nothing if the hooks are served. */
+/** What is missing, and the remedy; undefined if the hooks are served. */
 export const message = (
   { definitions, webhooks }: Pick<Description, "definitions" | "webhooks">,
   checks: ReadonlySet<string>
