@@ -1,6 +1,6 @@
-/** `Change`: one difference between two definitions, and whom it breaks. */
+/** `Change`: a difference between two definitions, and what it breaks. */
 
-/** What kind of change it is. */
+/** The kind of change. */
 export type Rule =
   // Of the definition.
   | "kind-removed"
@@ -52,12 +52,12 @@ export type Rule =
   | "rule-added"
   | "rule-removed"
 
-/** Who is broken: objects that are stored, or clients that write or read. */
+/** What breaks: stored objects, or clients that read or write. */
 export type Broken = "stored" | "clients"
 
 export interface Change {
   readonly rule: Rule
-  /** `v1 spec.ports[].port`, or `spec.names` of the definition. */
+  /** `v1 spec.ports[].port`; for the definition itself `spec.names`. */
   readonly path: string
   readonly breaks: ReadonlyArray<Broken>
   readonly message: string
@@ -75,7 +75,7 @@ export const change = (rule: Rule, path: string, breaks: ReadonlyArray<Broken>, 
   message
 })
 
-/** A value as a person reads it. */
+/** A value as shown to people. */
 export const shown = (value: unknown): string => value === undefined ? "nothing" : JSON.stringify(value)
 
 export const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)

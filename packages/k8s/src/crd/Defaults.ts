@@ -1,9 +1,9 @@
 /**
- * `Defaults`: what decoding fills in for a field that is not there.
+ * `Defaults`: the default that decoding fills in for a missing field.
  *
- * A Schema says it with `withDecodingDefaultKey` and its kin, as an Effect. The definition needs the value, so an object
- * without the field is decoded and what appears is encoded again: server and decoder then fill in the same, nested
- * defaults included. A default that differs from one time to the next is nothing a definition can say.
+ * A Schema declares it with `withDecodingDefaultKey` and similar combinators, as an Effect. The definition needs its
+ * value. So an object without the field is decoded, and the new field is encoded again: server and decoder then fill in
+ * the same value, nested defaults included. A default that is not always the same cannot be part of a definition.
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
@@ -43,7 +43,7 @@ const filled = (signature: SchemaAST.PropertySignature): Json | undefined => {
     const json = encoded.success as Readonly<Record<PropertyKey, unknown>>
     if (Object.hasOwn(json, signature.name)) return json[signature.name] as Json
   }
-  // `encodingStrategy: "omit"` takes the field out again: its inner type still knows how the value is written.
+  // `encodingStrategy: "omit"` removes the field again, but its inner type can still encode the value.
   const inner = signature.type.encoding!.at(-1)!.to
   const written = Schema.encodeUnknownResult(codec(inner))(value[signature.name])
   return Result.isSuccess(written) && isJson(written.success) ? written.success : undefined

@@ -1,6 +1,4 @@
-/**
- * `DefinitionChanges`: what changed in a definition beside its schemas: names, versions, subresources, columns.
- */
+/** `DefinitionChanges`: changes of a definition outside its schemas: names, versions, subresources, columns. */
 import type { Manifest } from "../Crd.ts"
 import { both, type Broken, type Change, change, clients, nobody, same, shown } from "./Change.ts"
 
@@ -13,7 +11,7 @@ export const changes = (before: Spec, after: Spec): ReadonlyArray<Change> => [
   ...versions(before, after)
 ]
 
-/** Another group, kind or scope is another definition: the server refuses the change. */
+/** A change of group, kind or scope makes it a different definition, which the server refuses. */
 const identity = (before: Spec, after: Spec): ReadonlyArray<Change> => {
   const compare = (
     rule: "group-changed" | "kind-changed" | "plural-changed" | "scope-changed",

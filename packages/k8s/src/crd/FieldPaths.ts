@@ -1,21 +1,21 @@
 /**
- * `FieldPaths`: whether the fields that a definition points at, in its columns, its scale and its selectable fields, are in
- * its schema. A server takes a path to nowhere and shows an empty column, or scales nothing.
+ * `FieldPaths`: checks that the fields to which a definition's columns, scale and selectable fields refer exist in its
+ * schema. A server accepts a path to a missing field, and then shows an empty column or scales nothing.
  *
- * Only what is known is judged: below an open map, an unknown or embedded object and `metadata` anything may be, and a
- * path that is written in a way that is not understood here is left to the server.
+ * Only what is known is checked: an open map, an object with unknown fields, an embedded object and `metadata` may
+ * contain anything. A path in a syntax that is not supported here is left to the server.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import { nearest } from "../api/Nearest.ts"
 import type { JSONSchemaProps } from "../kinds/apiextensions.v1.ts"
 
-/** A part of a path: a field, or something about the items of a list. */
+/** A step of a path: a field, or the items of a list. */
 type Step = { readonly field: string } | "items"
 
 /** `.a.b`, `['a']`, `[0]`, `[*]`, `[?(@.type=="Ready")]`; a dot in a name is written `\.`. */
 const part = /\.((?:\\.|[^.[\]\\*])+)|\[\s*(?:'([^']*)'|"([^"]*)")\s*\]|\[(?:\?\([^]*?\)|[-:,\d\s*]+)\]/y
 
-/** The parts, as far as they are understood. */
+/** The steps of a path, as far as its syntax is supported. */
 const parse = (path: string): ReadonlyArray<Step> => {
   const steps: Array<Step> = []
   part.lastIndex = 0
@@ -30,7 +30,7 @@ const isOpen = (schema: JSONSchemaProps): boolean =>
   schema["x-kubernetes-preserve-unknown-fields"] === true || schema["x-kubernetes-embedded-resource"] === true ||
   schema.additionalProperties === true
 
-/** Where a path leaves the schema: the path until then, and what is there. */
+/** Where a path leaves the schema: the path up to there, and the schema at that point. */
 const leaves = (schema: JSONSchemaProps, path: string) => {
   let here: JSONSchemaProps = schema
   let at = ""
@@ -52,10 +52,10 @@ const leaves = (schema: JSONSchemaProps, path: string) => {
   return undefined
 }
 
-/** Whether the schema has the field, as far as can be said. */
+/** Whether the schema has the field; true if that is unknown. */
 export const has = (schema: JSONSchemaProps, path: string): boolean => leaves(schema, path) === undefined
 
-/** What is wrong with the paths of a kind, one line each. */
+/** The faults in the paths of a kind, one line each. */
 export const faults = (resource: CustomResource, schema: JSONSchemaProps): ReadonlyArray<string> => {
   const { printerColumns, scale, selectableFields } = resource
   const paths: ReadonlyArray<readonly [string, string | undefined]> = [

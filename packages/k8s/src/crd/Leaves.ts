@@ -1,20 +1,20 @@
 /**
  * `Leaves`: strings, numbers and booleans with their checks, as keywords of OpenAPI v3.0.
  *
- * Effect writes JSON Schema 2020-12; the keywords that mean the same stay, exclusive bounds change their form, what is
- * stacked in `allOf` moves to where it belongs. Patterns are rewritten from JavaScript's language to Go's (`Patterns`).
+ * Effect generates JSON Schema 2020-12. Keywords with the same meaning stay, exclusive bounds change their form, and
+ * checks stacked in `allOf` are merged. Patterns are translated from JavaScript's syntax to Go's (`Patterns`).
  */
 import * as Schema from "effect/Schema"
 import type * as SchemaAST from "effect/SchemaAST"
 import type { JSONSchemaProps } from "../kinds/apiextensions.v1.ts"
 import * as Patterns from "./Patterns.ts"
 
-/** Tells that something at a path has no structural form, and what to do. */
+/** Reports that something at a path has no structural form, and how to fix it. */
 export type Report = (path: string, message: string) => void
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What Effect makes of a type. */
+/** The JSON Schema that Effect generates for a type. */
 export const document = (ast: SchemaAST.AST): Json =>
   Schema.toJsonSchemaDocument(Schema.make<Schema.Codec<unknown, unknown, never, never>>(ast), {
     referencePolicy: () => undefined
@@ -47,7 +47,7 @@ export const keywords = (ast: SchemaAST.AST, path: string, report: Report): JSON
 
 export const convert = (ast: SchemaAST.AST, path: string, report: Report): JSONSchemaProps => {
   const alternatives = document(ast)["anyOf"]
-  // An enum of TypeScript.
+  // A TypeScript enum.
   if (Array.isArray(alternatives) && alternatives.every((alternative: Json) => Array.isArray(alternative["enum"]))) {
     return enumeration(alternatives.flatMap((alternative: Json) => alternative["enum"] as ReadonlyArray<unknown>))
   }
@@ -57,12 +57,12 @@ export const convert = (ast: SchemaAST.AST, path: string, report: Report): JSONS
   }
   const found = keywords(ast, path, report)
   if (found.enum !== undefined) return { ...found, ...enumeration(found.enum) }
-  // Schema.Unknown: anything goes, null as well, and is kept.
+  // Schema.Unknown: any value is allowed and kept, including null.
   if (found.type === undefined) return { nullable: true, "x-kubernetes-preserve-unknown-fields": true }
   return found.type === "string" ? withPatterns(found, ast, path, report) : found
 }
 
-/** Values of one type, or of integers and strings; of others only where anything may stand. */
+/** Values of one type, or integers and strings; other mixtures only where any value is allowed. */
 export const enumeration = (values: ReadonlyArray<unknown>): JSONSchemaProps => {
   const unique = [...new Set(values)] as NonNullable<JSONSchemaProps["enum"]>
   const types = new Set(unique.map(typeOf))
@@ -75,7 +75,7 @@ export const enumeration = (values: ReadonlyArray<unknown>): JSONSchemaProps => 
 const typeOf = (value: unknown): string =>
   typeof value === "number" ? Number.isInteger(value) ? "integer" : "number" : typeof value
 
-/** Several patterns: the first where people look for it, the others must hold as well. */
+/** With several patterns, the first is `pattern`, where people look for it, and the others go into `allOf`. */
 const withPatterns = (
   schema: JSONSchemaProps,
   ast: SchemaAST.AST,
@@ -99,7 +99,7 @@ const withPatterns = (
   }
 }
 
-/** Stacked checks end up in `allOf`, which a structural schema may not use for them: they move to where they belong. */
+/** Stacked checks end up in `allOf`, where a structural schema does not allow them: they are merged into the schema. */
 const flattened = (schema: Json, path: string, report: Report): Json => {
   const parts = schema["allOf"]
   if (!Array.isArray(parts)) return schema
@@ -123,7 +123,7 @@ const flattened = (schema: Json, path: string, report: Report): Json => {
   return result
 }
 
-/** `exclusiveMinimum: 0` of JSON Schema 2020-12 is `minimum: 0, exclusiveMinimum: true` of OpenAPI v3.0. */
+/** `exclusiveMinimum: 0` of JSON Schema 2020-12 becomes `minimum: 0, exclusiveMinimum: true` of OpenAPI v3.0. */
 const bounds = (schema: Json): Record<string, unknown> => {
   const result: Record<string, unknown> = {}
   for (
@@ -133,7 +133,7 @@ const bounds = (schema: Json): Record<string, unknown> => {
     ] as const
   ) {
     const value = schema[bound]
-    // Every integer of JavaScript lies within these: they say nothing.
+    // Every JavaScript integer is within these bounds, so they are left out.
     if (typeof value === "number" && Math.abs(value) !== Number.MAX_SAFE_INTEGER) result[bound] = value
     const open = schema[exclusive]
     const closed = result[bound]

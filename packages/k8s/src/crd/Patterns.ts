@@ -1,9 +1,10 @@
 /**
- * `Patterns`: regular expressions of JavaScript in the language of the server, which is Go's (RE2).
+ * `Patterns`: translates JavaScript's regular expressions to the server's syntax, which is Go's (RE2).
  *
- * Most read the same in both. Flags become `(?i)` and the like, `\uXXXX` becomes `\x{XXXX}`, and `\s` becomes the spaces
- * JavaScript means by it, of which Go knows only some. Look-around, back references and names of properties that Go
- * does not know are refused. The judge is the translation the in-memory server itself uses for a definition's patterns.
+ * Most are the same in both. Flags become `(?i)` and the like, `\uXXXX` becomes `\x{XXXX}`, and `\s` becomes a list of
+ * the characters it matches in JavaScript, since Go's `\s` matches fewer. Look-around, back references and property
+ * names that Go does not know are refused. The result is checked with the translation that the in-memory server uses
+ * for a definition's patterns.
  */
 import * as Result from "effect/Result"
 import type * as SchemaAST from "effect/SchemaAST"
@@ -23,7 +24,7 @@ export const of = (checks: SchemaAST.Checks | undefined): ReadonlyArray<Pattern>
     return check._tag === "FilterGroup" ? of(check.checks) : []
   })
 
-/** White space as JavaScript has it, for inside of brackets. */
+/** JavaScript's white space, for use inside brackets. */
 const space =
   "\\t\\n\\v\\f\\r \\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}\\x{205f}\\x{3000}\\x{feff}"
 

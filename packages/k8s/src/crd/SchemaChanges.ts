@@ -1,12 +1,10 @@
-/**
- * `SchemaChanges`: what changed between two structural schemas of one version, field by field.
- */
+/** `SchemaChanges`: the changes between two structural schemas of one version, field by field. */
 import type { JSONSchemaProps } from "../kinds/apiextensions.v1.ts"
 import { both, type Broken, type Change, change, clients, nobody, same, shown, stored } from "./Change.ts"
 
 type Note = (rule: Change["rule"], breaks: ReadonlyArray<Broken>, message: string) => void
 
-/** Differences below `path`, which begins with the version. */
+/** Differences below `path`, which starts with the version. */
 export const changes = (before: JSONSchemaProps, after: JSONSchemaProps, path: string): ReadonlyArray<Change> => {
   const own: Array<Change> = []
   const note: Note = (rule, breaks, message) => void own.push(change(rule, path, breaks, message))
@@ -28,7 +26,7 @@ export const changes = (before: JSONSchemaProps, after: JSONSchemaProps, path: s
 const typeOf = (schema: JSONSchemaProps): string =>
   schema["x-kubernetes-int-or-string"] === true ? "integer or string" : schema.type ?? "anything"
 
-/** What was accepted stays so; whoever reads may meet another type. */
+/** Every value that was accepted still is, but readers may encounter another type. */
 const widened = (before: JSONSchemaProps, after: JSONSchemaProps): boolean => {
   const [old, now] = [typeOf(before), typeOf(after)]
   if (now === "anything") return after.enum === undefined && after.anyOf === undefined
@@ -133,7 +131,7 @@ const rules = (before: JSONSchemaProps, after: JSONSchemaProps, note: Note): voi
   const has = (rules: ReadonlyArray<ValidationRule>, { rule }: ValidationRule) =>
     rules.some((other) => other.rule === rule)
   for (const rule of now) {
-    // A transition is judged when somebody writes; what is stored is no transition.
+    // A transition rule is evaluated only on writes, so it does not affect stored objects.
     if (!has(old, rule)) note("rule-added", rule.rule.includes("oldSelf") ? clients : both, rule.rule)
   }
   for (const rule of old) if (!has(now, rule)) note("rule-removed", nobody, rule.rule)

@@ -1,10 +1,10 @@
 /**
- * `SchemaSource`: a structural schema as the TypeScript of an Effect Schema.
+ * `SchemaSource`: generates the TypeScript of an Effect Schema from a structural schema.
  *
- * The other direction of `OpenApiSchema`, and as near to its inverse as the two languages allow: keywords become checks,
- * defaults decoding defaults, list types and rules the combinators that make them again. What narrows values down by
- * `allOf`, `anyOf`, `oneOf` and `not`, and by the pattern of a quantity that may be a number, is left to the server, as are
- * formats, of which it does not look at `int32`: the decoder of a foreign kind may know less than its server, but it must
+ * The opposite of `OpenApiSchema`, and as close to its inverse as the two languages allow: keywords become checks,
+ * defaults become decoding defaults, list types and rules become the combinators that generate them. Restrictions by
+ * `allOf`, `anyOf`, `oneOf` and `not`, the pattern of a quantity that may be a number, and formats (the server ignores
+ * `int32`, for example) are left to the server. The decoder of a foreign kind may check less than the server, but must
  * not refuse what is stored.
  */
 import * as Result from "effect/Result"
@@ -13,7 +13,7 @@ import * as GoRegExp from "../schema/GoRegExp.ts"
 
 const json = (value: unknown): string => JSON.stringify(value)
 
-/** Text with every line moved to the right. */
+/** The text with every line indented. */
 export const indent = (text: string): string => text.replaceAll(/^(?=.)/gm, "  ")
 
 const key = (name: string): string =>
@@ -26,7 +26,7 @@ const piped = (value: string, steps: ReadonlyArray<string>): string =>
 const checked = (value: string, checks: ReadonlyArray<string>): string =>
   checks.length === 0 ? value : `${value}.check(${checks.join(", ")})`
 
-/** The Schema of what a schema describes, without its default and whether it may be absent. */
+/** The Schema for a schema, without its default and without whether it is optional. */
 export const expression = (schema: JSONSchemaProps): string => {
   const plain = described(piped(shape(schema), steps(schema)), schema)
   return schema.nullable === true && plain !== "Schema.Unknown" ? `Schema.NullOr(${plain})` : plain
@@ -41,7 +41,7 @@ const described = (value: string, { description, format }: JSONSchemaProps): str
 }
 
 const shape = (schema: JSONSchemaProps): string => {
-  // Where null is allowed, the enum stands in allOf.
+  // If null is allowed, the enum is in allOf.
   const values = schema.enum ?? (schema.nullable === true ? schema.allOf?.find((part) => part.enum)?.enum : undefined)
   if (values !== undefined) return literals(values.filter((value) => value !== null))
   if (schema["x-kubernetes-embedded-resource"] === true) return "KubeSchema.EmbeddedResource"
@@ -69,7 +69,7 @@ const literals = (values: ReadonlyArray<unknown>): string => {
   return simple && values.length > 0 ? `Schema.Literals([${values.map(json).join(", ")}])` : "Schema.Unknown"
 }
 
-/** Strings and lists share their checks of length. */
+/** Strings, lists and maps have the same checks of size. */
 const limits = (schema: JSONSchemaProps, what: "Length" | "Items" | "Properties"): ReadonlyArray<string> => {
   const [least, most] = [schema[`min${what}`], schema[`max${what}`]]
   const name = what === "Properties" ? "Properties" : "Length"
@@ -115,7 +115,10 @@ const object = (schema: JSONSchemaProps): string => {
   )
 }
 
-/** A field with its default, or optional. A default fills a required field, too: the server gives it before it looks. */
+/**
+ * A field with its default, or an optional field. A default also satisfies `required`: the server applies it before it
+ * validates.
+ */
 const field = (property: JSONSchemaProps, required: boolean): string => {
   const value = expression(property)
   if (property.default !== undefined && property.default !== null) {
@@ -124,7 +127,7 @@ const field = (property: JSONSchemaProps, required: boolean): string => {
   return required ? value : `Schema.optionalKey(${value})`
 }
 
-/** What is said of lists and maps, and the rules. */
+/** The combinators for list and map types and for rules. */
 const steps = (schema: JSONSchemaProps): ReadonlyArray<string> => {
   const keys = schema["x-kubernetes-list-map-keys"] ?? []
   const list = {

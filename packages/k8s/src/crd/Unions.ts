@@ -1,13 +1,13 @@
 /**
  * `Unions`: alternatives in a structural schema.
  *
- * A structural schema gives every field one type outside of `anyOf` and `oneOf`, which only narrow values down. So
- * - alternatives of one type keep it, and what differs moves into `anyOf`;
- * - null becomes `nullable`, literals one `enum`, integer and string `x-kubernetes-int-or-string`;
- * - structs become one object with the properties of all; each alternative then says what it requires, in `oneOf` where
- *   a field tells them apart (a tag), in `anyOf` where an object may be several of them at once.
+ * A structural schema gives every field one type, outside of `anyOf` and `oneOf`, which may only restrict values. So
+ * - alternatives of one type keep it, and their differences move into `anyOf`;
+ * - null becomes `nullable`, literals become one `enum`, integer and string become `x-kubernetes-int-or-string`;
+ * - structs become one object with the properties of all. What each alternative requires is in `oneOf` if a field tells
+ *   the alternatives apart (a tag), and in `anyOf` if an object may match several at once.
  *
- * The server checks the type of every field it knows, also where the decoder chose an alternative that lacks the field.
+ * The server checks the type of every field it knows, even if the decoder chose an alternative without the field.
  */
 import type * as SchemaAST from "effect/SchemaAST"
 import * as SchemaASTs from "effect/SchemaAST"
@@ -29,8 +29,8 @@ export const convert = (
 const isNull = ({ _tag }: SchemaAST.AST): boolean => _tag === "Null" || _tag === "Undefined" || _tag === "Void"
 
 /**
- * The server looks for null, too, among the values of an enum, and 1.20 takes no enum that has it. Of a null it asks
- * nothing that stands in `allOf`.
+ * The server compares null with an enum as well, and 1.20 does not accept null in an enum. But it does not apply
+ * `allOf` to null, so the enum goes there.
  */
 const nullable = ({ enum: values, ...schema }: JSONSchemaProps): JSONSchemaProps => ({
   ...schema,
@@ -81,7 +81,7 @@ const scalarEnum = new Set(["type", "enum", "x-kubernetes-preserve-unknown-field
 const typeOf = (shape: JSONSchemaProps): string =>
   shape["x-kubernetes-int-or-string"] === true ? "integer or string" : shape.type ?? "anything"
 
-/** Checks of numbers say nothing of strings, and the other way round; only an enum speaks of both. */
+/** Checks of numbers do not apply to strings and vice versa; only an enum applies to both. */
 const intOrString = (shapes: ReadonlyArray<JSONSchemaProps>): JSONSchemaProps => {
   const base = { "x-kubernetes-int-or-string": true }
   if (shapes.length === 2 && shapes.every((shape) => shape.enum === undefined)) {
@@ -90,7 +90,7 @@ const intOrString = (shapes: ReadonlyArray<JSONSchemaProps>): JSONSchemaProps =>
   return base
 }
 
-/** Keywords that may stand inside of anyOf and oneOf. */
+/** Keywords that are allowed inside anyOf and oneOf. */
 const narrowingKeywords = new Set([
   "enum",
   "format",
@@ -172,7 +172,7 @@ const alternative = (
   }
 }
 
-/** A field that all alternatives require, each with values of its own. */
+/** Whether the field is a tag: required by all alternatives, with different values in each. */
 const isTag = (shapes: ReadonlyArray<JSONSchemaProps>, name: string): boolean => {
   const values: Array<unknown> = []
   for (const shape of shapes) {
@@ -183,7 +183,7 @@ const isTag = (shapes: ReadonlyArray<JSONSchemaProps>, name: string): boolean =>
   return new Set(values).size === values.length
 }
 
-/** What all alternatives say of a field, and what each of them adds. */
+/** The common keywords of a field, and those that each alternative adds. */
 const unitedProperty = (
   found: ReadonlyArray<JSONSchemaProps | undefined>,
   path: string,
