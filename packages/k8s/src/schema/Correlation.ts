@@ -1,16 +1,15 @@
 /**
- * `Correlation`: a value, and what it was before an update.
+ * `Correlation`: a value together with its counterpart before an update.
  *
- * A property is found again by its key, an item of a list of type map by its map keys, none of which is null, items of other
- * lists not at all.
- * Where nothing changed, errors are forgiven ("ratcheting").
+ * Properties correspond by key, items of a list of type map by their map keys, none of which may be null; items of
+ * other lists do not correspond. Errors in unchanged values are forgiven ("ratcheting").
  *
  * Source: k8s.io/apiserver/pkg/cel/common/equality.go.
  */
 import * as JsonValue from "./JsonValue.ts"
 import * as Schema from "./Schema.ts"
 
-/** A value and what it was before, with the schema that says how its parts are found again. */
+/** A value and its old value, with the schema that determines how their parts correspond. */
 export interface Correlation {
   readonly value: unknown
   readonly old: unknown
@@ -27,7 +26,7 @@ export const child = (parent: Correlation | undefined, key: string): Correlation
 
 const isMapList = (schema: Schema.Schema): boolean => schema["x-kubernetes-list-type"] === "map"
 
-/** What an item of a list of type map was before. */
+/** The old counterpart of an item in a list of type map. */
 export const oldItem = (schema: Schema.Schema, item: unknown, old: unknown): unknown =>
   isMapList(schema) && JsonValue.isArray(old) ? old.find((other) => sameKeys(schema, item, other)) : undefined
 
@@ -45,7 +44,7 @@ const sameKeys = (list: Schema.Schema, a: unknown, b: unknown): boolean =>
     JsonValue.has(a, key) && JsonValue.has(b, key) && a[key] !== null && a[key] === b[key]
   )
 
-/** True if the value is what it was. Items of lists of type map may have changed places. */
+/** Whether the value is unchanged. Items of lists of type map may have been reordered. */
 export const unchanged = (node: Correlation): boolean => {
   const { old, value } = node
   if (JsonValue.isArray(value) && JsonValue.isArray(old)) {

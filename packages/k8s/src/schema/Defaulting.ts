@@ -1,25 +1,25 @@
 /**
- * `Defaulting`: defaults of a schema, filled in where a value is missing.
+ * `Defaulting`: fills in a schema's defaults for missing values.
  *
- * A null where the schema does not allow one counts as missing: it becomes the default, or goes if there is none (a
- * null item of an array stays, for validation to refuse). A default is given only inside an object that exists.
+ * A null that the schema does not allow counts as missing: it becomes the default, or is removed if there is none (a
+ * null item of an array stays, for validation to refuse). Defaults are filled in only inside existing objects.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting.
  */
 import * as JsonValue from "./JsonValue.ts"
 import * as Schema from "./Schema.ts"
 
-/** The object with all defaults. The same object if nothing was missing. Idempotent. */
+/** The object with all defaults; the same object if nothing was missing. Idempotent. */
 export const applyDefaults = (schema: Schema.Schema, object: unknown): unknown =>
   fillDefaults(schema, withoutNulls(schema, object))
 
-/** The same, but nulls without a default stay, for validation to refuse. */
+/** As `applyDefaults`, but nulls without a default stay, for validation to refuse. */
 export const fillDefaults = (schema: Schema.Schema, object: unknown): unknown => fill(schema, object)
 
 const isRefusedNull = (value: unknown, schema: Schema.Schema | undefined): boolean =>
   value === null && schema !== undefined && schema.nullable !== true
 
-/** The object without the nulls that its schema does not allow, unless a default waits to take their place. */
+/** The object without the nulls that its schema does not allow, except those to be replaced by a default. */
 export const withoutNulls = (schema: Schema.Schema | undefined, value: unknown): unknown => {
   if (typeof value !== "object" || value === null || Schema.isSettled(schema, value)) return value
   if (JsonValue.isArray(value)) return JsonValue.mapArray(value, (item) => withoutNulls(schema?.items, item))

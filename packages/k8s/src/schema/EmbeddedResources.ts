@@ -1,9 +1,9 @@
 /**
  * `EmbeddedResources`: whole objects inside objects, and the metadata of both.
  *
- * A schema with `x-kubernetes-embedded-resource` describes an object of its own: apiVersion and kind are required, its
- * metadata is an ObjectMeta. An ObjectMeta is read strictly: fields it does not have are dropped, a wrong type refuses
- * the object. The object itself is embedded in nothing and treated the same, except that `validate` leaves it alone.
+ * A schema with `x-kubernetes-embedded-resource` describes a complete object: apiVersion and kind are required, and its
+ * metadata is an ObjectMeta. An ObjectMeta is decoded strictly: unknown fields are dropped, and a wrong type refuses
+ * the object. The outer object is treated the same, except that `validate` does not check it.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta.
  */
@@ -87,28 +87,28 @@ const validateResource = (value: JsonValue.JsonObject, path: string): ReadonlyAr
   return [...errors, ...ofMeta]
 }
 
-/** An object whose metadata, and that of the objects in it, has only known fields of the right types. */
+/** An object whose metadata, and that of its embedded objects, has only known fields of the right types. */
 export interface Coerced {
   readonly object: unknown
-  /** Paths of what was dropped, sorted. */
+  /** Paths of dropped fields, sorted. */
   readonly unknown: ReadonlyArray<string>
 }
 
-/** How a failure of `coerceMetadata` reads in the 400 answer: for the object's own metadata, without the field. */
+/** The text of a `coerceMetadata` failure in the 400 response: for the object's own metadata without the field. */
 export const decodeMessage = (error: FieldError.FieldError): string =>
   error.field === "metadata" ? error.detail : FieldError.format(error)
 
 /**
  * Drops unknown fields from the metadata of the object and of embedded objects.
  *
- * Fails with the first field of a wrong type.
+ * Fails at the first field with a wrong type.
  */
 export const coerceMetadata = (
   schema: Schema.Schema,
   object: unknown
 ): Result.Result<Coerced, FieldError.FieldError> => coerce(Schema.asRoot(schema), object)
 
-/** As `coerceMetadata`, of a value that may be no object of its own. */
+/** As `coerceMetadata`, for a value that need not be a complete object. */
 export const coerce = (schema: Schema.Schema, object: unknown): Result.Result<Coerced, FieldError.FieldError> => {
   const unknown: Array<string> = []
   let failure: FieldError.FieldError | undefined

@@ -1,15 +1,15 @@
 /**
- * `FieldError`: one fault of one field, in the words of an API server.
+ * `FieldError`: a fault in a field, in the words of an API server.
  *
- * A validation gives a list of them; `toCause` makes each an entry of `status.details.causes`, `aggregate` joins them
- * into the `Status` message. Paths are Kubernetes' own: `spec.containers[0].name`, `metadata.labels[a/b]`.
+ * A validation returns a list of them. `toCause` turns each into an entry of `status.details.causes`; `aggregate` joins
+ * them for the `Status` message. Paths are in Kubernetes' form: `spec.containers[0].name`, `metadata.labels[a/b]`.
  *
  * Source: k8s.io/apimachinery/pkg/util/validation/field/errors.go and util/errors (NewAggregate), release 1.35.
  */
 import type { StatusCause } from "@effect-operator/core/Status"
 import * as GoInt64 from "./GoInt64.ts"
 
-/** What is wrong. `TypeInvalid` prints as `Invalid value`, but has its own reason in a cause. */
+/** The type of fault. `TypeInvalid` prints as `Invalid value`, but has its own reason in a cause. */
 export type Type =
   | "Required"
   | "Invalid"
@@ -25,17 +25,17 @@ export type Type =
 /** A fault of one field. */
 export interface FieldError {
   readonly type: Type
-  /** The path; `<nil>` or `[]` where the server has none. */
+  /** The path; `<nil>` or `[]` if the server has none. */
   readonly field: string
-  /** The value refused. Absent where the server does not print one. */
+  /** The refused value. Absent if the server does not print it. */
   readonly value?: unknown
-  /** The value's text, where it is not what `printValue` makes of it (a Go type that is no JSON, such as `0x0`). */
+  /** The value's text if it differs from that of `printValue` (for a Go type that is not JSON, such as `0x0`). */
   readonly printed?: string
   /** The explanation; `""` for none. */
   readonly detail: string
 }
 
-/** The value has another type than the schema says. */
+/** The value does not have the type in the schema. */
 export const typeInvalid = (field: string, value: unknown, detail: string): FieldError => ({
   type: "TypeInvalid",
   field,
@@ -49,7 +49,7 @@ export const notFound = (field: string, value: unknown): FieldError => ({ type: 
 /** A value is missing. */
 export const required = (field: string, detail: string): FieldError => ({ type: "Required", field, detail })
 
-/** The value occurs twice where it must be unique. */
+/** A value that must be unique is repeated. */
 export const duplicate = (field: string, value: unknown): FieldError => ({
   type: "Duplicate",
   field,
@@ -92,10 +92,10 @@ export const notSupported = (field: string, value: unknown, supported: ReadonlyA
   detail: supported.length === 0 ? "" : `supported values: ${supported.map(quote).join(", ")}`
 })
 
-/** The value may not be set under the present conditions. */
+/** The value must not be set under the present conditions. */
 export const forbidden = (field: string, detail: string): FieldError => ({ type: "Forbidden", field, detail })
 
-/** The value has more than `max` bytes; the value itself is never shown. A negative `max` is not shown either. */
+/** The value has more than `max` bytes; the value itself is not shown, and neither is a negative `max`. */
 export const tooLong = (field: string, max: number): FieldError => ({
   type: "TooLong",
   field,
@@ -110,7 +110,7 @@ export const tooMany = (field: string, actual: number, max: number): FieldError 
   detail: max < 0 ? "has too many items" : `must have at most ${max} ${max === 1 ? "item" : "items"}`
 })
 
-/** The server failed to find out. */
+/** The server failed to check the value. */
 export const internalError = (field: string, detail: string): FieldError => ({ type: "InternalError", field, detail })
 
 const words: { readonly [T in Type]: string } = {
@@ -140,11 +140,11 @@ export const format = (error: FieldError): string => `${error.field}: ${body(err
 export const toCause = (error: FieldError): StatusCause => ({
   reason: error.type === "InternalError" ? "InternalError" : `FieldValue${error.type}`,
   message: body(error),
-  // Go leaves an empty string out of the JSON.
+  // Go omits an empty string from the JSON.
   ...(error.field === "" ? {} : { field: error.field })
 })
 
-/** Texts joined as Go's `NewAggregate` does: one as it is, several in brackets, repeats left out. */
+/** Joins texts as Go's `NewAggregate` does: one unchanged, several in brackets, without duplicates. */
 export const aggregateTexts = (texts: ReadonlyArray<string>): string => {
   const unique = [...new Set(texts)]
   return unique.length === 1 ? unique[0]! : `[${unique.join(", ")}]`
@@ -196,7 +196,9 @@ const escape = (char: string): string => {
   return code < 0x80 ? `\\x${hex(2)}` : code < 0x10000 ? `\\u${hex(4)}` : `\\U${hex(8)}`
 }
 
-/** A number as Go prints an int64, or `%v` of a float64: an exponent below 1e-4 and, for fractions, from 1e6 on. */
+/**
+ * A number as Go prints an int64, or a float64 with `%v`: with an exponent below 1e-4 and, for fractions, from 1e6 up.
+ */
 const printNumber = (value: number): string => {
   if (GoInt64.is(value)) return BigInt(value).toString()
   const [mantissa, power] = value.toExponential().split("e") as [string, string]
@@ -208,7 +210,7 @@ const printNumber = (value: number): string => {
 /** JSON as Go's encoding/json writes a map: keys sorted, `<`, `>` and `&` escaped. */
 export const goJson = (value: unknown): string => goText(value, true)
 
-/** The same with the keys of objects in the order they have. */
+/** As `goJson`, with the keys in their own order. */
 export const goJsonInOrder = (value: unknown): string => goText(value, false)
 
 const goText = (value: unknown, sorts: boolean): string => {

@@ -1,6 +1,6 @@
 /**
- * `GoBase64`: base64 as Go reads it: padded and in the standard alphabet where a type has bytes, neither in a text that
- * stands in a URL. Line breaks do not matter.
+ * `GoBase64`: base64 as Go decodes it: padded standard encoding for byte fields, raw URL encoding for texts in URLs.
+ * Line breaks are ignored.
  *
  * Source: encoding/base64, base64.go (`decodeQuantum`).
  */
@@ -14,7 +14,7 @@ const alphabet = new Set(Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 const padding = "=".charCodeAt(0)
 const breaks = new Set(Buffer.from("\r\n"))
 
-/** Where Go sees that a text is none: it reads four characters at a time, and pads to that. */
+/** The offset at which Go finds an error: it decodes four characters at a time, padding included. */
 const offsetOf = (text: string): number => {
   const source = Buffer.from(text)
   let at = 0
@@ -39,25 +39,25 @@ const offsetOf = (text: string): number => {
   }
 }
 
-/** The bytes, or what Go says. */
+/** The bytes, or Go's error. */
 export const decode = (text: string): Result.Result<Uint8Array, string> => {
   const clean = text.replace(/[\r\n]/g, "")
   if (whole.test(clean)) return Result.succeed(Buffer.from(clean, "base64"))
   return illegal(offsetOf(text))
 }
 
-/** As Go writes the bytes of a text that it can read: without line breaks, and without bits that are beyond them. */
+/** The canonical encoding of a valid text: without line breaks and without excess bits. */
 export const canonical = (text: string): Result.Result<string, string> =>
   Result.map(
     decode(text),
     (bytes) => /[\r\n]|[^A-Za-z0-9+/]$/.test(text) ? Buffer.from(bytes).toString("base64") : text
   )
 
-/** As `decode`, of what `base64.RawURLEncoding` reads. */
+/** As `decode`, for `base64.RawURLEncoding`. */
 export const decodeRawUrl = (text: string): Result.Result<Uint8Array, string> => {
   const bad = text.search(/[^A-Za-z0-9_\r\n-]/)
   if (bad >= 0) return illegal(Buffer.byteLength(text.slice(0, bad)))
   const clean = text.replace(/[\r\n]/g, "")
-  // One character of four is less than a byte.
+  // A remainder of one character is less than a byte.
   return clean.length % 4 === 1 ? illegal(text.length - 1) : Result.succeed(Buffer.from(clean, "base64url"))
 }

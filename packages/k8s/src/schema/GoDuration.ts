@@ -1,5 +1,5 @@
 /**
- * `GoDuration`: durations as Go reads them, and in its words why a text is none.
+ * `GoDuration`: durations as Go parses them, with Go's errors.
  *
  * Source: Go's time/format.go (`ParseDuration`).
  */
@@ -19,7 +19,7 @@ const units: ReadonlyMap<string, number> = new Map([
 
 const term = /^(\d+\.?\d*|\.\d+)([^\d.]*)/
 
-/** The fault of a text such as `1h30m`; undefined if it is a duration. */
+/** The error for a text such as `1h30m`; undefined if it is a duration. */
 export const fault = (text: string): string | undefined => {
   let rest = text.replace(/^[+-]/, "")
   if (rest === "0") return undefined
@@ -34,7 +34,7 @@ export const fault = (text: string): string | undefined => {
   return undefined
 }
 
-/** How many milliseconds a text such as `1h30m` is; 0 of a text that is no duration. */
+/** A duration such as `1h30m` in milliseconds; 0 if the text is not a duration. */
 export const millis = (text: string): number => {
   if (fault(text) !== undefined) return 0
   let sum = 0

@@ -1,6 +1,6 @@
 /**
- * `GoEmbedded`: fields that a Go type of a built-in kind has from a struct inside of it. JSON does not tell them from its
- * own; faults of the decoder do.
+ * `GoEmbedded`: fields that the Go type of a built-in kind gets from an embedded struct. JSON does not show the struct,
+ * but the decoder's errors do.
  *
  * Source: k8s.io/api, fields with `json:",inline"`.
  */
@@ -9,7 +9,7 @@ import { embedded } from "./GoFault.ts"
 const core = "io.k8s.api.core.v1."
 const registration = "io.k8s.api.admissionregistration.v1."
 
-/** The struct that a field is in, or those, from the outside in. */
+/** The embedded structs that contain a field, outermost first. */
 type Structs = (field: string) => ReadonlyArray<string>
 
 const all = (name: string, ...own: ReadonlyArray<string>): Structs => (field) => own.includes(field) ? [] : [name]
@@ -52,6 +52,6 @@ const structs: ReadonlyMap<string, Structs> = new Map<string, Structs>([
   ]
 ])
 
-/** What stands in a path before a field of a definition. */
+/** The embedded structs in a path before a field of a definition. */
 export const around = (definition: string, field: string): string =>
   structs.get(definition)?.(field).map(embedded).join("") ?? ""

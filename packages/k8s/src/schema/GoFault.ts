@@ -1,14 +1,16 @@
 /**
- * `GoFault`: a JSON value that a Go type cannot hold, in the words of Go's decoder.
+ * `GoFault`: a JSON value that does not fit a Go type, in the words of Go's decoder.
  *
- * Source: sigs.k8s.io/json `UnmarshalTypeError`; a type that reads itself (apimachinery's Time and IntOrString) is told of
- * by the type it reads.
+ * Source: sigs.k8s.io/json `UnmarshalTypeError`. For a type with its own decoder (apimachinery's Time and IntOrString)
+ * the error names the type that it decodes.
  */
 import type { Schema } from "../kinds/definitions.ts"
 
 export class Fault {
   readonly message: string
-  /** Whether it ends the reading: said by a type that reads itself. Of all others the first counts, once all is read. */
+  /**
+   * Whether it ends decoding: an error of a type with its own decoder. Of all others the first is reported, at the end.
+   */
   readonly isFinal: boolean
   constructor(message: string, isFinal = false) {
     this.message = message
@@ -16,10 +18,10 @@ export class Fault {
   }
 }
 
-/** `io.k8s.api.core.v1.PodSpec` as Go calls it: `v1.PodSpec`. */
+/** The Go name of `io.k8s.api.core.v1.PodSpec`: `v1.PodSpec`. */
 export const nameOf = (definition: string): string => definition.split(".").slice(-2).join(".")
 
-/** What a type is called that has no name of its own. */
+/** The Go name of a schema's type. */
 export const goType = (schema: Schema | undefined): string => {
   if (schema === undefined) return "interface {}"
   if (schema.ref !== undefined) return nameOf(schema.ref)
@@ -43,7 +45,7 @@ export const goType = (schema: Schema | undefined): string => {
   }
 }
 
-/** A number without an exponent where it has no fraction. */
+/** Integers are written without an exponent. */
 const digits = (value: number): string => Number.isInteger(value) ? BigInt(value).toString() : String(value)
 
 const jsonType = (value: unknown, type: string): string => {
@@ -52,20 +54,22 @@ const jsonType = (value: unknown, type: string): string => {
   return typeof value === "boolean" ? "bool" : value === null ? "null" : typeof value
 }
 
-/** A struct inside of another, whose fields JSON has in the outer one; its name stands in faults alone. */
+/** An embedded struct as part of a path. JSON has its fields in the outer struct; only errors show its name. */
 export const embedded = (name: string): string => `\ue000.${name}\ue001`
 
-/** A path without the names of structs inside of others. */
+/** A path without embedded structs. */
 export const withoutEmbedded = (path: string): string => path.replace(/\ue000[^\ue001]*\ue001/g, "")
 
-/** A key of a map, as part of a path: unlike an index, and unlike a field of that name. */
+/** A map key as part of a path, distinguishable from an index and from a field. */
 export const mapKey = (key: string): string => `\ue002${key}\ue003`
 
-/** A path with keys of maps after a point, as fields are. */
+/** A path with map keys written like fields. */
 export const withPlainKeys = (path: string): string => path.replace(/\ue002([^\ue003]*)\ue003/g, ".$1")
 
-/** The type is written out, or taken from the schema. Go names the struct fields on the way, which here stand between
- * indexes in brackets and keys of maps. */
+/**
+ * The error for a value of a wrong type. `schema` is the type's name or its schema. Go names only struct fields in the
+ * path, so indexes and map keys are removed.
+ */
 export const wrong = (value: unknown, schema: Schema | string, path: string, owner: string): Fault => {
   const type = typeof schema === "string" ? schema : goType(schema)
   return wrongField(jsonType(value, type), type, path, owner)
@@ -76,6 +80,6 @@ const wrongField = (what: string, type: string, path: string, owner: string): Fa
   return new Fault(`json: cannot unmarshal ${what} into Go struct field ${field} of type ${type}`)
 }
 
-/** The same of a number that is wrong as it is written: with a fraction or an exponent. */
+/** As `wrong`, for a number whose notation is wrong: with a fraction or an exponent. */
 export const wrongText = (text: string, schema: Schema, path: string, owner: string): Fault =>
   wrongField(`number ${text}`, goType(schema), path, owner)

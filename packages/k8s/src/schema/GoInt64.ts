@@ -1,8 +1,8 @@
 /**
- * `GoInt64`: integers as Go reads them, in numbers that have 53 bits.
+ * `GoInt64`: Go's int64 in JavaScript numbers, which have 53 bits.
  *
- * What is an int64 for Go is one here, and what is none is none: a number that rounding would carry over either limit is
- * taken for its neighbour on the right side. Between 2^53 and the limits an integer is the nearest there is.
+ * A number is an int64 here if and only if it is one for Go: if rounding would carry it over a limit, its neighbour on
+ * the right side of the limit is used. Integers between 2^53 and the limits become the nearest number.
  */
 
 const limit = 2 ** 63
@@ -11,7 +11,7 @@ const limit = 2 ** 63
 export const is = (value: unknown): boolean =>
   typeof value === "number" && Number.isInteger(value) && value >= -limit && value < limit
 
-/** The largest int64 that a number can be, and the first number below all of them. */
+/** The largest int64 that a number can represent, and the largest number below all int64s. */
 const largest = "9223372036854774784"
 const below = "-9223372036854777856"
 
@@ -22,10 +22,10 @@ const onItsSide = (digits: string): string => {
   return rounded === -limit && exact < rounded ? below : digits
 }
 
-/** Strings, and integers that may lie beyond the limits. */
+/** Strings, and integers that may be beyond the limits. */
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])(-?\d{19,})(?![\d.eE])/gs
 
-/** A JSON text in which every integer is read as one if and only if Go reads it as one. */
+/** A JSON text whose integers parse to int64s if and only if Go decodes them as such. */
 export const readable = (json: string): string =>
   /\d{19}/.test(json)
     ? json.replace(tokens, (token, digits: string | undefined) => digits === undefined ? token : onItsSide(digits))

@@ -1,24 +1,24 @@
 /**
- * `GoJsonSyntax`: what Go's decoder says of a text that is no JSON.
+ * `GoJsonSyntax`: the errors of Go's decoder for a text that is not JSON.
  *
- * A machine that reads byte by byte, as Go's does, written down as data: where each character leads from each state, and
- * what is said of every other. It accepts what `JSON.parse` accepts, but for depth: 10,000 levels are enough.
+ * It is a state machine that reads byte by byte, as Go's does, written as data: the transitions of each state, and the
+ * error for any other character. It accepts what `JSON.parse` accepts, except that nesting is limited to 10,000 levels.
  *
  * Source: encoding/json, scanner.go.
  */
 import { quote } from "./FieldError.ts"
 
-/** Levels of objects and arrays that Go's decoder goes down. */
+/** The nesting limit of Go's decoder. */
 export const maxDepth = 10_000
 
-/** What is being read inside the innermost object or array. */
+/** What is being read in the innermost object or array. */
 type Inside = "key" | "value" | "item"
 
 interface Next {
   readonly state: string
-  /** Goes one level down. */
+  /** Enters a level. */
   readonly open?: Inside
-  /** Goes one level up. */
+  /** Leaves a level. */
   readonly close?: true
   /** What is read from here on at the same level. */
   readonly inside?: Inside
@@ -26,9 +26,9 @@ interface Next {
 
 interface State {
   readonly next: Readonly<Record<string, Next>>
-  /** What is said of any other character; without it, what comes after a value is to be there. */
+  /** The error for any other character. If absent, the value has ended, and what may follow it is expected. */
   readonly words?: string
-  /** Where any other character leads. */
+  /** The next state for any other character. */
   readonly other?: string
 }
 
@@ -38,7 +38,7 @@ const on = (characters: string, next: Next | string): Readonly<Record<string, Ne
 const digits = "0123456789"
 const white = " \t\r\n"
 
-/** The states of a word, after each of its letters. */
+/** The states of a literal, after each of its letters. */
 const literal = (word: string): Readonly<Record<string, State>> =>
   Object.fromEntries(
     [...word].slice(1).map((char, at) => [
@@ -96,7 +96,7 @@ const states: Readonly<Record<string, State>> = {
     words: "after array element"
   },
   "after all": { next: on(white, "end"), words: "after top-level value" },
-  // Control characters are told from the others where the byte is at hand.
+  // Control characters are excluded in `read`.
   "string": { next: { ...on("\"", "end"), ...on("\\", "escape") }, words: "in string literal", other: "string" },
   "escape": { next: { ...on("bfnrt\\/\"", "string"), ...on("u", "hexadecimal 1") }, words: "in string escape code" },
   ...hexadecimal,
@@ -123,7 +123,7 @@ class Machine {
   private state = "value"
   private readonly levels: Array<Inside> = []
 
-  /** Reads a character; what is wrong with it, if anything. */
+  /** Reads a character. Returns the error, if any. */
   read(char: string): string | undefined {
     const { next, other, words } = states[this.state]!
     const step = next[char]
@@ -137,7 +137,7 @@ class Machine {
     return this.read(char)
   }
 
-  /** Whether nothing is missing. */
+  /** Whether the text is complete. */
   get complete(): boolean {
     return this.levels.length === 0 && this.state === "end"
   }
@@ -157,30 +157,30 @@ class Machine {
   }
 }
 
-/** What Go's decoder says of a text in UTF-8; undefined for JSON. */
+/** The error of Go's decoder for a text in UTF-8; undefined for JSON. */
 export const fault = (text: Uint8Array): string | undefined => {
   const machine = new Machine()
   for (const byte of text) {
-    // A character of many bytes is spoken of by its first, which stands for a character of its own.
+    // Go reports a multi-byte character by its first byte, as a character of its own.
     const wrong = machine.read(String.fromCharCode(byte))
     if (wrong !== undefined) return wrong
   }
-  // A number may end with the text: whatever cannot is found by one character that ends it.
+  // A number may end with the text: a following space tells whether it is complete.
   const wrong = machine.read(" ")
   return wrong ?? (machine.complete ? undefined : "unexpected end of JSON input")
 }
 
-/** Where a string that begins at a quote has its closing one. */
+/** The index of the quote that closes the string starting at `start`. */
 const closingQuote = (json: string, start: number): number => {
   for (let end = json.indexOf("\"", start + 1);; end = json.indexOf("\"", end + 1)) {
     let before = end
     while (json[before - 1] === "\\") before -= 1
-    // A quote is escaped by an odd number of backslashes.
+    // A quote is escaped if an odd number of backslashes precedes it.
     if ((end - before) % 2 === 0) return end
   }
 }
 
-/** Whether a JSON text goes down further than Go's decoder does. */
+/** Whether a JSON text is nested more deeply than Go's decoder allows. */
 export const isTooDeep = (json: string): boolean => {
   // Each level takes two characters.
   if (json.length < 2 * maxDepth) return false

@@ -1,19 +1,19 @@
 /**
- * `GoMatch`: whether a text matches a pattern, in a time that grows with the text, as Go's own does.
+ * `GoMatch`: matches a text against a pattern in linear time, as Go does.
  *
- * JavaScript's engine is the fastest there is for most patterns, and does not come to an end with some others, such as
- * `^(a+)+$`, where a text is almost what they want. Where it might take long, an engine that does not backtrack is asked.
+ * JavaScript's engine is the fastest for most patterns, but with some, such as `^(a+)+$`, it takes practically forever
+ * on a text that almost matches. If it might take long, an engine without backtracking is used.
  */
 import * as Result from "effect/Result"
 import { RE2JS } from "re2js"
 import * as GoRegExp from "./GoRegExp.ts"
 
-/** What JavaScript is left to do: so many steps, as a power of 2; some milliseconds. */
+/** The limit of JavaScript's steps, as a power of 2; some milliseconds. */
 const most = 18
 
 const linear = new Map<string, RE2JS>()
 
-/** The same pattern for the other engine. */
+/** The pattern for the engine without backtracking. */
 const linearOf = (pattern: string): RE2JS => {
   const known = linear.get(pattern)
   if (known !== undefined) return known
@@ -22,7 +22,7 @@ const linearOf = (pattern: string): RE2JS => {
   return made
 }
 
-/** Whether it is found in the text, or Go's complaint about the pattern. */
+/** Whether the text contains a match, or Go's error for the pattern. */
 export const matches = (pattern: string, text: string): Result.Result<boolean, string> =>
   Result.map(
     GoRegExp.translated(pattern),

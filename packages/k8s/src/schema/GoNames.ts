@@ -1,6 +1,6 @@
 /**
- * `GoNames`: what the Go type of a field of a built-in kind is called, where its schema does not tell: `v1.PullPolicy` is
- * a string in JSON, and a name in the words of Go's decoder.
+ * `GoNames`: the Go type names of fields of built-in kinds that their schemas do not show: `v1.PullPolicy` is a string
+ * in JSON, but the errors of Go's decoder name it.
  *
  * Source: the struct fields of k8s.io/api (`kinds/goNames`).
  */
@@ -17,8 +17,10 @@ const typeOf = (definition: string, field: string): string | undefined => {
 
 const element = /^(?:\[\]|map\[[^\]]+\])(.+)$/
 
-/** The name of the type at the end of a path into a definition; undefined for one that is called by what it is. Indexes
- * and keys of maps at the end stand for elements of the field's type. */
+/**
+ * The name of the type at the end of a path in a definition; undefined if the type has no name of its own. Indexes and
+ * map keys at the end of the path stand for elements of the field's type.
+ */
 export const at = (definition: string, path: string): string | undefined => {
   const field = path.replace(/(?:\[[^\]]*\])*$/, "")
   const elements = path.slice(field.length).split("[").length - 1

@@ -1,10 +1,10 @@
 /**
- * `GoRegExp`: Go's regular expressions (RE2) as JavaScript's.
+ * `GoRegExp`: translates Go's regular expressions (RE2) to JavaScript's.
  *
- * A CRD's `pattern` is read by Go. The two languages agree on most patterns; where they do not, the text is rewritten:
- * `\A`, `\z`, `\Q…\E`, `[[:alpha:]]`, names of groups, `\pL`, `\x{10FFFF}`, flags such as `(?i)`, `\s` and `.`,
- * repeated assertions, and characters that JavaScript wants escaped. What RE2 does not have (look-around, back references) is refused, as
- * Go refuses it.
+ * Go evaluates the `pattern` of a CRD. The two languages agree on most patterns; the differences are rewritten: `\A`,
+ * `\z`, `\Q…\E`, `[[:alpha:]]`, names of groups, `\pL`, `\x{10FFFF}`, flags such as `(?i)`, `\s` and `.`, repeated
+ * assertions, and characters that JavaScript requires to be escaped. What RE2 does not support (look-around, back
+ * references) is refused, as in Go.
  */
 import * as Result from "effect/Result"
 
@@ -12,15 +12,15 @@ import * as Result from "effect/Result"
 export interface Translated {
   readonly regExp: RegExp
   /**
-   * How many steps, as a power of 2, JavaScript may take to find that a text of that length does not match; endless where it
-   * cannot be relied on.
+   * How many steps, as a power of 2, JavaScript may need to find that a text of this length does not match; infinite if
+   * JavaScript is unreliable for the pattern.
    */
   readonly effort: (length: number) => number
 }
 
 const cache = new Map<string, Result.Result<Translated, string>>()
 
-/** What became of the pattern, or Go's complaint about it. */
+/** The translated pattern, or Go's error. */
 export const translated = (pattern: string): Result.Result<Translated, string> => {
   const known = cache.get(pattern)
   if (known !== undefined) return known
@@ -29,7 +29,7 @@ export const translated = (pattern: string): Result.Result<Translated, string> =
   return made
 }
 
-/** The expression, or Go's complaint about it. For what is matched against texts of others see `GoMatch`. */
+/** The regular expression, or Go's error. To match untrusted text use `GoMatch`. */
 export const compile = (pattern: string): Result.Result<RegExp, string> =>
   Result.map(translated(pattern), ({ regExp }) => regExp)
 
@@ -46,7 +46,7 @@ const translate = (pattern: string): Result.Result<Translated, string> => {
     const regExp = new RegExp(translation.run(), flags.includes("i") ? "ui" : "u")
     return Result.succeed({ regExp, effort: translation.effort() })
   } catch (error) {
-    // Only `Refused` and the SyntaxError of RegExp can be thrown here; both mean that the pattern is none.
+    // Only `Refused` and RegExp's SyntaxError can be thrown here; both mean that the pattern is invalid.
     const why = error instanceof Refused ? error.message : `invalid syntax: \`${pattern}\``
     return Result.fail(`error parsing regexp: ${why}`)
   }
@@ -86,45 +86,45 @@ const repetition = /^(?:[*+?]|\{[0-9]+(?:,[0-9]*)?\})\??/
 const lineStart = "(?<=^|\\n)"
 const lineEnd = "(?=\\n|$)"
 
-/** What matches no character, in JavaScript. */
+/** What matches without consuming a character, in JavaScript. */
 const assertions: ReadonlySet<string> = new Set(["^", "$", "\\b", "\\B", lineStart, lineEnd])
 
-/** True for the text of something that nothing precedes in its group or alternative. */
+/** Whether a group or alternative starts after this text. */
 const isOpening = (text: string): boolean => text === "|" || text.startsWith("(")
 
-/** Flags that mean something else to JavaScript, or nothing. */
+/** Flags that JavaScript lacks or interprets differently. */
 interface Flags {
-  /** `m`: `^` and `$` match at the ends of lines, of which JavaScript knows more than Go. */
+  /** `m`: `^` and `$` match at the ends of lines, of which JavaScript recognises more than Go. */
   readonly lines: boolean
   /** `s`: `.` matches a line break too. */
   readonly dotAll: boolean
-  /** `U`: operators take as little as they can, and as much with a `?`. */
+  /** `U`: operators are lazy, and greedy with a `?`. */
   readonly lazy: boolean
 }
 
-/** One pass over the pattern. */
+/** A single pass over the pattern. */
 class Translation {
   private at: number
   private readonly text: string
   private flags: Flags
-  /** What stands before an operator that repeats. */
+  /** What precedes a repetition operator. */
   private last: "opening" | "atom" | "operator" = "opening"
   private operator = ""
-  /** What to return to at the end of each open group. */
+  /** What to restore at the end of each open group. */
   private readonly groups: Array<{ flags: Flags; extra: ReadonlyArray<string>; isChoice: boolean }> = []
-  /** The groups opened in the present one only for their flags. */
+  /** The groups opened inside the current one only for their flags. */
   private extra: ReadonlyArray<string> = []
-  /** Whether the group that is open leaves a choice, and the one that was closed last, if nothing came after it. */
+  /** Whether the open group contains a choice, and whether the group that was just closed did. */
   private isChoice = false
   private wasChoice = false
-  /** Repetitions, and what may be there or not. */
+  /** The number of repetitions and of optional parts. */
   private loops = 0
   private options = 0
-  /** Whether there is a choice in what is repeated. */
+  /** Whether a repeated part contains a choice. */
   private isNested = false
   /**
-   * Whether V8 makes mistakes in it: it does where a part has flags of its own, others once the expression is compiled than
-   * before, and finds `\B` within a character of two units.
+   * Whether V8 has bugs for the pattern: with flags on a part of it, it behaves differently once the expression is
+   * compiled, and it finds `\B` between the two units of a character.
    */
   private isUnreliable = false
 
@@ -142,7 +142,7 @@ class Translation {
       const repeats = repetition.exec(this.text.slice(from))
       if (repeats !== null) {
         const operator = this.repeat(repeats[0])
-        // JavaScript does not repeat what matches no character.
+        // JavaScript does not allow to repeat an assertion.
         if (assertions.has(atom)) out = `${out.slice(0, -atom.length)}(?:${atom})`
         out += operator
         continue
@@ -155,13 +155,13 @@ class Translation {
     return out + ")".repeat(this.extra.length)
   }
 
-  /** Each choice in something repeated may be taken at each character; each repetition by itself may end at each. */
+  /** A choice inside a repetition may be taken at each character; a repetition by itself may end at each. */
   effort(): (length: number) => number {
     const { isUnreliable, isNested, loops, options } = this
     return (length) => isUnreliable ? Infinity : options + (isNested ? length : loops * Math.log2(length + 1))
   }
 
-  /** `*`, `+`, `?` or `{n,m}`, perhaps lazy: needs something to repeat that is no repetition itself. */
+  /** `*`, `+`, `?` or `{n,m}`, perhaps lazy. It needs an operand that is not itself a repetition. */
   private repeat(operator: string): string {
     if (this.last === "opening") throw new Refused(`missing argument to repetition operator: \`${operator}\``)
     if (this.last === "operator") {
@@ -206,7 +206,7 @@ class Translation {
         return close
       }
       case "|":
-        // Flags set in one alternative hold in the next ones too.
+        // Flags set in one alternative also apply to the following ones.
         this.at++
         this.isChoice = true
         return `${")".repeat(this.extra.length)}|${this.extra.join("")}`
@@ -238,7 +238,7 @@ class Translation {
     if (named !== null) {
       this.open()
       this.at += named[0].length
-      // A name may occur twice.
+      // Go allows repeated names.
       return "("
     }
     const flagged = /^\(\?([imsU]*)(?:-([imsU]+))?([:)])/.exec(rest)
@@ -253,7 +253,7 @@ class Translation {
       const modifiers = on.replaceAll(/[msU]/g, "") + (kept === "" ? "" : `-${kept}`)
       if (modifiers !== "") this.isUnreliable = true
       if (end === ":") return `(?${modifiers}:`
-      // `(?i)` holds until the end of the enclosing group: the rest of it becomes a group with that flag.
+      // `(?i)` applies until the end of the enclosing group: the rest of that group becomes a group with the flag.
       if (modifiers === "") return ""
       this.extra = [...this.extra, `(?${modifiers}:`]
       return `(?${modifiers}:`
@@ -270,7 +270,7 @@ class Translation {
     this.isChoice = false
   }
 
-  /** An escape sequence; inside a class it may only stand for characters. */
+  /** An escape sequence; inside a class it must stand for characters. */
   private escape(inClass: boolean): string {
     const char = this.text[this.at + 1]
     if (char === undefined) throw new Refused("trailing backslash at end of expression: ``")
@@ -344,7 +344,10 @@ class Translation {
     throw new Refused(`invalid escape sequence: \`${this.text.slice(from, from + 2)}\``)
   }
 
-  /** As far as Go reads a number in hexadecimal: two digits, or any in braces, to the first that is none or too much. */
+  /**
+   * Quotes the part that Go reads as a hexadecimal number: two digits, or any number in braces, up to the first that is
+   * invalid or too large.
+   */
   private refuseHex(from: number): never {
     const digits = Array.from(this.text.slice(from + 2))
     let end = 2
@@ -369,7 +372,7 @@ class Translation {
     for (;;) {
       const char = this.text[this.at]
       if (char === undefined) throw new Refused(`missing closing ]: \`${this.text.slice(from)}\``)
-      // A `]` that comes first is a character.
+      // A `]` in first place is a character.
       if (char === "]" && this.at > first) {
         this.at++
         return `${out}]`
@@ -388,7 +391,9 @@ class Translation {
     }
   }
 
-  /** A character of a class, or a range: a dash ends one unless the class ends with it; elsewhere it is a character. */
+  /**
+   * A character or range of a class. A dash makes a range unless the class ends after it; elsewhere it is a character.
+   */
   private classRange(): string {
     const from = this.at
     const low = this.classChar()
@@ -418,13 +423,13 @@ class Translation {
 
 const backslash = 0x5c
 
-/** What `escape` answers for the escapes that keep their letter. */
+/** The characters for which `escape` returns a letter escape. */
 const controls: Readonly<Record<string, number>> = { "\\f": 12, "\\n": 10, "\\r": 13, "\\t": 9, "\\v": 11 }
 
-/** What JavaScript takes for syntax outside of a class, and lets a backslash take the meaning from. */
+/** Characters that are syntax in JavaScript outside a class and can be escaped. */
 const syntax = /[$()*+./?[\\\]^{|}]/
 
-/** A character in a class of JavaScript, escaped where it could mean something. */
+/** A character in a JavaScript class, escaped if it could be syntax. */
 const inClass = (code: number): string => {
   const char = String.fromCodePoint(code)
   if (/[\\\]^[-]/.test(char)) return `\\${char}`
@@ -439,7 +444,7 @@ const isScript = (name: string): boolean => {
   }
 }
 
-/** The ranges of everything an ASCII class does not hold. */
+/** The ranges of all characters outside an ASCII class. */
 const complement = (ranges: string): string => {
   const inside = new RegExp(`[${ranges}]`, "u")
   let out = ""

@@ -1,12 +1,12 @@
 /**
- * `GoTime`: times as the API has them, and why a text is none, in the words of Go.
+ * `GoTime`: times in the API's formats, with Go's errors.
  *
  * Source: Go's time/format.go (`parse`), with the layouts of apimachinery's `Time` and `MicroTime`.
  */
 import * as Result from "effect/Result"
 import { quote } from "./FieldError.ts"
 
-/** A time that was read. */
+/** A parsed time. */
 export interface Time {
   /** Whole seconds, as milliseconds since 1970. */
   readonly millis: number
@@ -14,7 +14,7 @@ export interface Time {
   readonly fraction: string
 }
 
-/** Which layout a text has: any fraction of a second or none, or a fraction of exactly six digits. */
+/** The layout of a text: an optional fraction of a second, or a fraction of exactly six digits. */
 export type Precision = "seconds" | "micros"
 
 interface Found {
@@ -24,12 +24,12 @@ interface Found {
 }
 
 interface Part {
-  /** What stands before the part. */
+  /** What precedes the part. */
   readonly before: string
-  /** How the layout writes it. */
+  /** The part in the layout. */
   readonly layout: string
   readonly pattern: RegExp
-  /** What a number out of its bounds is called, and the bounds. */
+  /** The name of a number in range errors, and its bounds. */
   readonly bounds?: readonly [name: string, least: number, most: number]
 }
 
@@ -60,7 +60,7 @@ const layoutOf = (precision: Precision): string =>
 
 const layouts: Readonly<Record<Precision, string>> = { seconds: layoutOf("seconds"), micros: layoutOf("micros") }
 
-/** The part at the beginning of a text; a failure is what follows the name of the whole text. */
+/** Reads the part at the start of a text. The failure is what follows the whole text in the error. */
 const read = ({ before, bounds, layout, pattern }: Part, text: string, whole: string): Result.Result<Found, string> => {
   const cannot = (at: string, as: string) => Result.fail(` as "${whole}": cannot parse ${quote(at)} as "${as}"`)
   if (!text.startsWith(before)) return cannot(text, before)
@@ -108,9 +108,9 @@ const assemble = (found: ReadonlyArray<Found>): Result.Result<Time, string> => {
   })
 }
 
-/** Reads a text; the failure says why it is no time. */
+/** Parses a text, or fails with Go's error. */
 export const parse = (text: string, precision: Precision = "seconds"): Result.Result<Time, string> =>
   Result.mapError(Result.flatMap(split(text, precision), assemble), (why) => `parsing time ${quote(text)}${why}`)
 
-/** The time in whole seconds of UTC, as the API writes it, without the letter at its end. */
+/** The time in whole seconds of UTC, as the API writes it, without the final `Z`. */
 export const wholeSeconds = ({ millis }: Time): string => new Date(millis).toISOString().slice(0, -5)

@@ -1,8 +1,8 @@
 /**
- * `GoUrl`: a URL as Go's net/url reads it, or what that says is wrong with it.
+ * `GoUrl`: parses a URL as Go's net/url does, with its errors.
  *
- * Go is lenient where browsers are not (no scheme, no host) and strict elsewhere; what is configured to a server is judged
- * by it. Only what validation looks at is kept, undecoded.
+ * Go is lenient where browsers are not (no scheme, no host) and strict elsewhere; URLs in a server's configuration are
+ * parsed by it. The result has only what validation needs, undecoded.
  *
  * Source: net/url of Go (`Parse`).
  */
@@ -13,7 +13,7 @@ export interface GoUrl {
   readonly scheme: string
   /** `name:password`; undefined without an `@`. */
   readonly user: string | undefined
-  /** With the port. */
+  /** Includes the port. */
   readonly host: string
   readonly path: string
   readonly query: string

@@ -1,6 +1,4 @@
-/**
- * `GoValue`: a JSON value as Go prints it with `%v`, which is how some messages of a server show one.
- */
+/** `GoValue`: a JSON value as Go prints it with `%v`, as in some messages of a server. */
 import * as GoInt64 from "./GoInt64.ts"
 import * as JsonValue from "./JsonValue.ts"
 
@@ -14,7 +12,7 @@ export const print = (value: unknown): string => {
   return String(value)
 }
 
-/** The Go type that a JSON value is decoded to; a list of values of one type is merged, of several is not. */
+/** The Go type to which a JSON value is decoded. Lists whose items have the same type can be merged. */
 export const typeName = (value: unknown): string => {
   if (value === null || value === undefined) return "nil"
   if (JsonValue.isArray(value)) return "[]interface {}"

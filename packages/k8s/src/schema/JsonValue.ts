@@ -1,8 +1,8 @@
 /**
- * `JsonValue`: the few operations on plain JSON that every module of the API server shares.
+ * `JsonValue`: operations on plain JSON that all modules of the API server share.
  *
- * Nothing here changes its arguments; results share structure with them. Object keys may be anything a client sent,
- * `__proto__` included, so entries are copied, never assigned.
+ * Nothing here mutates its arguments; results share structure with them. Object keys may be anything that a client
+ * sent, `__proto__` included, so entries are copied, never assigned.
  */
 
 /** A JSON object. */
@@ -15,13 +15,13 @@ export const isObject = (value: unknown): value is JsonObject =>
 /** True for a JSON array. */
 export const isArray = (value: unknown): value is ReadonlyArray<unknown> => Array.isArray(value)
 
-/** True if the object has the key itself. */
+/** True if the object itself has the key. */
 export const has = (object: JsonObject, key: string): boolean => Object.hasOwn(object, key)
 
 /** The value of an own key. */
 export const get = (object: JsonObject, key: string): unknown => Object.hasOwn(object, key) ? object[key] : undefined
 
-/** The object with the key set, in its old place if it was there. */
+/** The object with the key set, at its old place if it existed. */
 export const set = (object: JsonObject, key: string, value: unknown): JsonObject => ({ ...object, [key]: value })
 
 /** The object without the key. */
@@ -30,7 +30,7 @@ export const remove = (object: JsonObject, key: string): JsonObject => {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key))
 }
 
-/** The object with the keys set, or without them where the value is undefined, in one pass over it. */
+/** The object with keys set, or removed if their value is undefined, in one pass. */
 export const change = (object: JsonObject, changes: ReadonlyMap<string, unknown>): JsonObject => {
   if (changes.size === 0) return object
   if (changes.size === 1) {
@@ -43,7 +43,7 @@ export const change = (object: JsonObject, changes: ReadonlyMap<string, unknown>
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
-/** Every value replaced by `f`; `undefined` leaves the entry out. The same object if nothing changed. */
+/** Every value replaced by the result of `f`; `undefined` removes the entry. The same object if nothing changed. */
 export const mapObject = (object: JsonObject, f: (value: unknown, key: string) => unknown): JsonObject => {
   const keys = Object.keys(object)
   let values: Array<unknown> | undefined
@@ -58,7 +58,7 @@ export const mapObject = (object: JsonObject, f: (value: unknown, key: string) =
     : Object.fromEntries(keys.map((key, at) => [key, values[at]] as const).filter(([, value]) => value !== undefined))
 }
 
-/** Every item replaced by `f`. The same array if nothing changed. */
+/** Every item replaced by the result of `f`. The same array if nothing changed. */
 export const mapArray = (
   array: ReadonlyArray<unknown>,
   f: (item: unknown, index: number) => unknown
@@ -77,12 +77,12 @@ export const equals = (a: unknown, b: unknown): boolean => {
 }
 
 /**
- * Levels of objects and arrays in what is kept. Walks over a value are recursive, and so is the writer of JSON that the
- * platform has: several times as many levels overflow the stack.
+ * The maximum nesting of what is stored. Walks over a value are recursive, and so is the platform's JSON writer:
+ * several times this depth overflows the stack.
  */
 export const maxLevels = 500
 
-/** Whether a value has more than so many levels of objects and arrays. */
+/** Whether a value is nested deeper than `levels`. */
 export const isDeeper = (value: unknown, levels = maxLevels): boolean => {
   if (typeof value !== "object" || value === null) return false
   if (levels === 0) return true

@@ -1,9 +1,9 @@
 /**
- * `ListOrder`: where the items of a merged list go.
+ * `ListOrder`: the order of items in a merged list.
  *
- * Items of the patch come in the patch's order, items only the server has in the server's; the server's are put
- * before those of the patch that they preceded before, and after everything else. A list is in patch order as far as
- * possible: new items go to the front unless `$setElementOrder` says otherwise.
+ * Items of the patch keep the patch's order, items that only the server has keep the server's. A server item is placed
+ * before the first patch item that it preceded on the server; the rest go to the end. The list follows the patch as far
+ * as possible: new items go to the front unless `$setElementOrder` says otherwise.
  *
  * Source: normalizeElementOrder in k8s.io/apimachinery/pkg/util/strategicpatch/patch.go.
  */
@@ -11,7 +11,7 @@ import * as JsonValue from "./JsonValue.ts"
 
 type List = ReadonlyArray<unknown>
 
-/** What tells items apart: the merge key's value for objects, the item itself otherwise. */
+/** What identifies an item: the value of the merge key for objects, otherwise the item itself. */
 export const identity = (item: unknown, mergeKey: string): unknown =>
   mergeKey !== "" && JsonValue.isObject(item) ? JsonValue.get(item, mergeKey) : item
 
@@ -20,7 +20,7 @@ const indexIn = (list: List, item: unknown, mergeKey: string): number => {
   return list.findIndex((other) => identity(other, mergeKey) === wanted)
 }
 
-/** The merged items in their order. `patchOrder` and `serverOrder` need not hold all of them. */
+/** The merged items in order. `patchOrder` and `serverOrder` need not contain all of them. */
 export const arrange = (merged: List, patchOrder: List, serverOrder: List, mergeKey: string): List => {
   const inPatch = merged.filter((item) => indexIn(patchOrder, item, mergeKey) >= 0)
   const serverOnly = merged.filter((item) => indexIn(patchOrder, item, mergeKey) < 0)

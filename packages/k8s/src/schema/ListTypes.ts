@@ -1,5 +1,5 @@
 /**
- * `ListTypes`: no repeats in lists of type `set`, no repeated keys in lists of type `map`.
+ * `ListTypes`: validates that lists of type `set` have no duplicates, and lists of type `map` no duplicate keys.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype.
  */
@@ -7,7 +7,7 @@ import * as FieldError from "./FieldError.ts"
 import * as JsonValue from "./JsonValue.ts"
 import * as Schema from "./Schema.ts"
 
-/** The repeats in all lists of the object; each value once, at its second appearance. */
+/** The duplicates in all lists of the object; each value once, at its second occurrence. */
 export const validate = (schema: Schema.Schema, object: unknown): ReadonlyArray<FieldError.FieldError> =>
   walk(schema, object, "")
 
@@ -55,7 +55,7 @@ const repeats = (
   }
 }
 
-/** The positions where a value appears for the second time. */
+/** The positions at which a value occurs for the second time. */
 const second = (list: ReadonlyArray<unknown>): ReadonlyArray<number> => {
   const seen = new Map<string, number>()
   const positions: Array<number> = []

@@ -1,8 +1,8 @@
 /**
- * `ObjectMetaShape`: metadata as Go reads and writes it.
+ * `ObjectMetaShape`: metadata as Go decodes and encodes it.
  *
- * Reading an ObjectMeta drops fields it does not have, refuses wrong types, and takes null for absent; writing it back
- * leaves out what is empty. That is what happens to the metadata of every object a server decodes.
+ * Decoding an ObjectMeta drops unknown fields, refuses wrong types, and takes null for absent; encoding it omits empty
+ * fields. This happens to the metadata of every object that a server decodes.
  *
  * Source: k8s.io/apimachinery/pkg/apis/meta/v1 ObjectMeta and Go's encoding/json.
  */
@@ -64,13 +64,13 @@ const objectMeta: Shape & { readonly kind: "struct" } = {
   }
 }
 
-/** Metadata read, and the fields that are none of it, such as `labelz` or `ownerReferences[0].x`. */
+/** Decoded metadata, and the unknown fields, such as `labelz` or `ownerReferences[0].x`. */
 export interface Decoded {
   readonly metadata: JsonValue.JsonObject
   readonly unknown: ReadonlyArray<string>
 }
 
-/** Reads metadata. Fails with the message of Go's decoder. */
+/** Decodes metadata. Fails with the error of Go's decoder. */
 export const decode = (value: unknown): Result.Result<Decoded, string> => {
   const unknown: Array<string> = []
   try {
@@ -87,13 +87,13 @@ class WrongType extends Error {}
 const goKind = (value: unknown): string =>
   JsonValue.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value
 
-/** `where` is the struct field as Go names it, `path` as a client does. */
+/** `where` is the path of Go struct fields, `path` the client's. */
 const read = (shape: Shape, value: unknown, where: string, path: string, unknown: Array<string>): unknown => {
   const refuse = (goType: string): never => {
     const into = where === "" ? `Go value of type v1.${goType}` : `Go struct field ${where} of type ${goType}`
     throw new WrongType(`json: cannot unmarshal ${goKind(value)} into ${into}`)
   }
-  // Go leaves what it holds alone when it reads a null.
+  // Go leaves a field unchanged when it decodes a null.
   if (value === null) return undefined
   switch (shape.kind) {
     case "any":
@@ -108,7 +108,7 @@ const read = (shape: Shape, value: unknown, where: string, path: string, unknown
       if (!GoInt64.is(value)) {
         throw new WrongType(`json: cannot unmarshal number ${value} into Go struct field ${where} of type int64`)
       }
-      // Generation is a plain number, left out when it is zero; a grace period of zero means something.
+      // Generation is a plain number that is omitted if zero; a grace period of zero is significant.
       return value === 0 && path === "generation" ? undefined : value
     case "time":
       if (typeof value !== "string") {
@@ -143,7 +143,7 @@ const read = (shape: Shape, value: unknown, where: string, path: string, unknown
           continue
         }
         const read_ = read(inner, item, where === "" ? `${shape.name}.${key}` : `${where}.${key}`, at, unknown)
-        // Owner references have no optional texts: an empty one is written as such.
+        // The strings in owner references are required: an empty one is written as such.
         const kept = read_ ?? (shape === ownerReference && inner === text ? "" : undefined)
         if (kept !== undefined) entries.push([key, kept])
       }
@@ -152,7 +152,7 @@ const read = (shape: Shape, value: unknown, where: string, path: string, unknown
   }
 }
 
-/** A `metav1.Time`: any RFC 3339 time, kept in whole seconds of UTC. */
+/** A `metav1.Time`: any RFC 3339 time, truncated to whole seconds of UTC. */
 const readTime = Remembered.ofText((value) => {
   const time = GoTime.parse(value)
   if (Result.isFailure(time)) throw new WrongType(time.failure)

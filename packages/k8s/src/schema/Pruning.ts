@@ -1,25 +1,25 @@
 /**
- * `Pruning`: what a schema does not mention is dropped.
+ * `Pruning`: drops fields that a schema does not specify.
  *
- * Below `x-kubernetes-preserve-unknown-fields` everything stays that has no schema of its own; what does have one is
- * pruned again by it. apiVersion, kind and metadata of the object and of embedded resources are never touched.
+ * Below `x-kubernetes-preserve-unknown-fields` everything without a schema stays; parts with a schema are pruned by it.
+ * apiVersion, kind and metadata of the object and of embedded resources are never touched.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning.
  */
 import * as JsonValue from "./JsonValue.ts"
 import * as Schema from "./Schema.ts"
 
-/** What is left, and what was not. */
+/** The pruned object, and what was dropped. */
 export interface Pruned {
   readonly object: unknown
-  /** Paths such as `spec.l[0].k`, sorted: the unknown fields that a strict write complains about. */
+  /** Paths such as `spec.l[0].k`, sorted: the unknown fields in the error of a strict write. */
   readonly unknown: ReadonlyArray<string>
 }
 
-/** The object without the fields its schema does not know. The same object if there are none. */
+/** The object without unknown fields. The same object if there are none. */
 export const prune = (schema: Schema.Schema, object: unknown): unknown => pruneWithPaths(schema, object).object
 
-/** As `prune`, naming what was dropped. */
+/** As `prune`, with the paths of what was dropped. */
 export const pruneWithPaths = (schema: Schema.Schema, object: unknown): Pruned => {
   const unknown: Array<string> = []
   const pruned = walk(Schema.asRoot(schema), object, "", unknown)
@@ -41,7 +41,7 @@ const walk = (schema: Schema.Schema | undefined, value: unknown, path: string, u
     if (schema?.["x-kubernetes-embedded-resource"] === true && Schema.isMetaField(key)) return item
     const known = schema === undefined ? undefined : Schema.property(schema, key)
     if (known !== undefined) return walk(known, item, at, unknown)
-    // `additionalProperties: true` says nothing about what is inside the values: maps in them are emptied.
+    // `additionalProperties: true` does not specify what the values contain: maps in them are emptied.
     if (schema?.additionalProperties !== undefined) return walk(Schema.mapValue(schema), item, at, unknown)
     unknown.push(at)
     return undefined

@@ -1,8 +1,7 @@
 /**
- * `Schema`: an `openAPIV3Schema` of a CustomResourceDefinition, as the JSON it is written in.
+ * `Schema`: an `openAPIV3Schema` of a CustomResourceDefinition, in its JSON form.
  *
- * Which of these keywords a CRD may use, and where, is `StructuralRules`' business; what they mean is that of
- * `Pruning`, `Defaulting` and `SchemaValidation`.
+ * `StructuralRules` checks which keywords a CRD may use; `Pruning`, `Defaulting` and `SchemaValidation` implement them.
  *
  * Source: apiextensions.k8s.io/v1 JSONSchemaProps.
  */
@@ -50,27 +49,27 @@ export interface Schema {
 export const property = (schema: Schema, name: string): Schema | undefined =>
   schema.properties !== undefined && Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined
 
-/** The schema of the values of a map; undefined also where any value is allowed. */
+/** The schema of a map's values; undefined also if any value is allowed. */
 export const mapValue = (schema: Schema): Schema | undefined =>
   JsonValue.isObject(schema.additionalProperties) ? schema.additionalProperties as Schema : undefined
 
-/** True if the schema has a default. `default: null` is none. */
+/** True if the schema has a default. `default: null` does not count. */
 export const hasDefault = (schema: Schema): boolean => schema.default !== undefined && schema.default !== null
 
-/** The schema as that of a whole object: apiVersion, kind and metadata are understood to be there. */
+/** The schema of a complete object, with implicit apiVersion, kind and metadata. */
 export const asRoot = (schema: Schema): Schema =>
   schema["x-kubernetes-embedded-resource"] === true ? schema : { ...schema, "x-kubernetes-embedded-resource": true }
 
-/** The parts of an object that no schema describes. */
+/** The fields of an object that no schema describes. */
 export const isMetaField = (name: string): boolean => name === "apiVersion" || name === "kind" || name === "metadata"
 
-/** The path of an entry of a map: `spec.labels[a/b]`. */
+/** The path of a map entry: `spec.labels[a/b]`. */
 export const keyPath = (path: string, key: string): string => `${path}[${key}]`
 
 /** The path of a property. An empty path is the object itself. */
 export const childPath = (path: string, name: string): string => path === "" ? name : `${path}.${name}`
 
-/** Schemas of which a question was asked, with the answer. */
+/** Cached answers to a question about schemas. */
 type Answers = WeakMap<Schema, boolean>
 
 const inside = (schema: Schema, is: (schema: Schema) => boolean, answers: Answers): boolean => {
@@ -86,11 +85,11 @@ const inside = (schema: Schema, is: (schema: Schema) => boolean, answers: Answer
 const embedding: Answers = new WeakMap()
 const listing: Answers = new WeakMap()
 
-/** True if the schema, or one in it, is of an object of its own: what has none need not be searched for it. */
+/** True if the schema contains that of an embedded object; otherwise a search for embedded objects can be skipped. */
 export const embeds = (schema: Schema): boolean =>
   inside(schema, (part) => part["x-kubernetes-embedded-resource"] === true, embedding)
 
-/** True if the schema, or one in it, is of a list whose items differ. */
+/** True if the schema contains that of a list with unique items or keys. */
 export const hasDistinctItems = (schema: Schema): boolean =>
   inside(
     schema,
@@ -98,14 +97,14 @@ export const hasDistinctItems = (schema: Schema): boolean =>
     listing
   )
 
-/** The schema by which a frozen value was read, so that reading it by that again changes nothing. */
+/** The schema by which a frozen value was decoded; decoding it by that schema again changes nothing. */
 const settled = new WeakMap<object, Schema>()
 
-/** True for a value that is as reading it by the schema makes it. */
+/** True if decoding the value by the schema would not change it. */
 export const isSettled = (schema: Schema | undefined, value: object): boolean =>
   schema !== undefined && settled.get(value) === schema
 
-/** Says of a frozen object that its parts are as reading them by the schema makes them. */
+/** Records that decoding the parts of a frozen object by the schema does not change them. */
 export const settle = (schema: Schema, object: object): void => {
   for (const [key, part] of Object.entries(object)) {
     const inner = typeof part === "object" && part !== null ? property(schema, key) : undefined

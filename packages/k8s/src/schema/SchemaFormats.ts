@@ -1,11 +1,12 @@
 /**
- * `SchemaFormats`: what the `format` of a string means to an API server.
+ * `SchemaFormats`: the string formats that an API server validates.
  *
- * A format that is not here is ignored, `int32` and `double` included: the server checks strings only. Dashes in the
- * name do not matter (`date-time`, `datetime`).
+ * Other formats are ignored, `int32` and `double` included: the server checks strings only. Dashes in the name do not
+ * matter (`date-time`, `datetime`).
  *
- * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go and k8s.io/kube-openapi/pkg/validation/
- * strfmt. Two formats are approximations of a Go parser: `email` (net/mail.ParseAddress) and `uri` (net/url).
+ * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/validation/formats.go and
+ * k8s.io/kube-openapi/pkg/validation/strfmt. Two formats approximate a Go parser: `email` (net/mail.ParseAddress) and
+ * `uri` (net/url).
  */
 import * as Names from "../api/Names.ts"
 
@@ -55,7 +56,7 @@ const isDuration = (text: string): boolean => {
   })
 }
 
-/** Leading zeros are tolerated, as by the server. */
+/** Leading zeros are accepted, as on the server. */
 const isIPv4Text = (text: string): boolean => {
   const parts = text.split(".")
   return parts.length === 4 && parts.every((part) => /^[0-9]{1,}$/.test(part) && Number(part) <= 255)
@@ -90,7 +91,7 @@ const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-\\u{80}-\\u{10ffff}]+"
 const address = `(?:${atom}(?:\\.${atom})*|"(?:[^"\\\\\\r\\n]|\\\\.)+")@(?:${atom}(?:\\.${atom})*|\\[[^\\[\\]\\\\]+\\])`
 const email = new RegExp(`^\\s*(?:${address}|(?:[^<>@,;:]*\\s*)<${address}>)\\s*$`, "u")
 
-/** Who and where: an address in brackets, or a name, of which only what follows the last colon is a port. */
+/** User info and host: an address in brackets, or a name, of which only what follows the last colon is the port. */
 const isAuthority = (text: string): boolean => {
   const [, user = "", place = text] = /^(.*)@(.*)$/s.exec(text) ?? []
   if (!/^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user)) return false
@@ -99,7 +100,7 @@ const isAuthority = (text: string): boolean => {
   return address !== undefined && isIPv6Text(address)
 }
 
-/** A URL with a scheme, or an absolute path. What follows a scheme without a slash is not looked at. */
+/** A URL with a scheme, or an absolute path. What follows a scheme without a slash is not checked. */
 const isUri = (text: string): boolean => {
   if (text === "" || Array.from(text).some((char) => char < " " || char === "\u007f")) return false
   if (text === "*") return true

@@ -1,8 +1,8 @@
 /**
- * `SchemaKeywords`: which keywords a CustomResourceDefinition's schema may use, and with which values.
+ * `SchemaKeywords`: the keywords that a CustomResourceDefinition's schema may use, and their valid values.
  *
- * Source: ValidateCustomResourceDefinitionOpenAPISchema in k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/
- * validation, release 1.35.
+ * Source: ValidateCustomResourceDefinitionOpenAPISchema in
+ * k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation, release 1.35.
  */
 import * as FieldError from "./FieldError.ts"
 import * as JsonValue from "./JsonValue.ts"
@@ -10,7 +10,7 @@ import * as Schema from "./Schema.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** Keywords of JSON Schema that are no part of a structural schema. */
+/** JSON Schema keywords that structural schemas do not have. */
 const unsupported = ["id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"] as const
 
 const openApiTypes = ["array", "boolean", "integer", "number", "object", "string"]
@@ -18,7 +18,7 @@ const openApiTypes = ["array", "boolean", "integer", "number", "object", "string
 const keyword = (schema: Schema.Schema, name: string): unknown =>
   JsonValue.isObject(schema) ? JsonValue.get(schema, name) : undefined
 
-/** Keywords that Go tells from nothing where they are empty. */
+/** Keywords for which Go distinguishes empty from absent. */
 const toldEmpty: ReadonlySet<string> = new Set(["additionalItems", "dependencies", "$ref"])
 
 const isSet = (schema: Schema.Schema, name: string): boolean => {
@@ -27,21 +27,21 @@ const isSet = (schema: Schema.Schema, name: string): boolean => {
     value !== "" && !(JsonValue.isObject(value) && Object.keys(value).length === 0))
 }
 
-/** Whether something holds of the schema, or of one in it. */
+/** Whether a predicate holds for the schema or one nested in it. */
 const some = (schema: Schema.Schema, holds: (schema: Schema.Schema) => boolean): boolean =>
   holds(schema) || children(schema, "").some(([child]) => some(child, holds))
 
-/** True if the schema cannot be read as structural at all, so that only the keywords are worth a complaint. */
+/** True if the schema cannot be decoded as structural at all, so that only the keywords are reported. */
 export const usesUnsupported = (schema: Schema.Schema): boolean =>
   some(schema, (one) =>
     unsupported.some((name) => isSet(one, name)) || isSet(one, "$schema") ||
     JsonValue.isArray(one.items) || one["x-kubernetes-preserve-unknown-fields"] === false)
 
-/** True if anything in the schema has a default. */
+/** True if the schema or one nested in it has a default. */
 export const hasDefaults = (schema: Schema.Schema): boolean =>
   some(schema, (one) => one.default !== undefined && one.default !== null)
 
-/** Every schema directly inside another, where it is, and the name of the property that it is of. */
+/** The schemas directly inside another, with their paths and, for properties, names. */
 const children = (schema: Schema.Schema, path: string): ReadonlyArray<readonly [Schema.Schema, string, string?]> => {
   const values = Schema.mapValue(schema)
   return [
@@ -57,7 +57,7 @@ const children = (schema: Schema.Schema, path: string): ReadonlyArray<readonly [
   ]
 }
 
-/** Where a schema stands. */
+/** The position of a schema. */
 interface Place {
   readonly root: boolean
   /** Inside apiVersion, kind or metadata of the object or of an embedded one. */
@@ -66,7 +66,7 @@ interface Place {
   readonly noDefault: string | undefined
 }
 
-/** Faults in keywords of the schema and everything in it. */
+/** Faults in the keywords of the schema and all nested schemas. */
 export const check = (schema: Schema.Schema, path: string): Errors =>
   walk(schema, path, { root: true, insideMeta: false, noDefault: undefined })
 
@@ -192,7 +192,7 @@ const checkListType = (schema: Schema.Schema, path: string): Errors => {
   return errors
 }
 
-/** Whether every item has a value for every key. */
+/** Checks that every item has a value for every key. */
 const checkKeyFields = (keys: ReadonlyArray<string>, items: Schema.Schema, path: string): Errors =>
   keys.flatMap((key) => {
     const inner = Schema.property(items, key)

@@ -1,12 +1,11 @@
 /**
- * `SchemaValidation`: an object against its schema, with the messages of release 1.35.
+ * `SchemaValidation`: validates an object against its schema, with the messages of release 1.35.
  *
- * A type error names the type found, not the value. Paths go through arrays with an index. What fails inside anyOf or
- * oneOf is told for the branch that got furthest, next to the error of the combination itself, which has no path
- * (`<nil>`). Errors come once per message.
+ * A type error names the type found, not the value. Paths contain array indexes. Faults inside anyOf or oneOf are
+ * reported for the branch that matched best, next to the error of the combination itself, which has no path (`<nil>`).
+ * Each message is reported once.
  *
- * Given the previous object, an error of a part that did not change is forgiven ("ratcheting"), see
- * `Correlation`.
+ * Given the previous object, errors in unchanged parts are forgiven ("ratcheting"), see `Correlation`.
  *
  * Source: k8s.io/kube-openapi/pkg/validation/validate, and ratcheting.go and validation.go in
  * k8s.io/apiextensions-apiserver/pkg/apiserver/validation.
@@ -20,7 +19,7 @@ import * as JsonValue from "./JsonValue.ts"
 import * as Schema from "./Schema.ts"
 import * as SchemaFormats from "./SchemaFormats.ts"
 
-/** Faults of the value. `field` is the path of the value in the object it comes from, for instance `status`. */
+/** Faults of a value. `field` is the path of the value in its object, for instance `status`. */
 export const validateValue = (
   schema: Schema.Schema,
   value: unknown,
@@ -31,7 +30,7 @@ export const validateValue = (
   return [...check({ schema, field, isDefault: false }, "", value, old).errors.values()]
 }
 
-/** Faults of a default, which is at `field`. Of a schema with a format its type is told by, known or not. */
+/** Faults of a default at `field`. If its schema has a format, type errors name it, whether or not it is known. */
 export const validateDefault = (
   schema: Schema.Schema,
   value: unknown,
@@ -40,18 +39,18 @@ export const validateDefault = (
   ...check({ schema, field, isDefault: true }, "", value, undefined).errors.values()
 ]
 
-/** What stays the same during one validation. */
+/** The constants of one validation. */
 interface Context {
   readonly schema: Schema.Schema
   readonly field: string | undefined
   /**
-   * Whether it is a default: there formats count that nobody knows, which the server takes out of a schema that objects are
-   * judged by, and what is a number or a text may be anything.
+   * Whether the value is a default. Then unknown formats count, which the server removes from a schema before it
+   * validates objects, and int-or-string values may have any type.
    */
   readonly isDefault: boolean
 }
 
-/** What was found. `matches` counts what fitted, to choose the branch of an anyOf that got furthest. */
+/** The result. `matches` counts what matched, to choose the best branch of an anyOf. */
 interface Outcome {
   readonly errors: Map<string, FieldError.FieldError>
   matches: number
@@ -66,7 +65,7 @@ const merge = (into: Outcome, from: Outcome): void => {
 
 type Make = (field: string) => FieldError.FieldError
 
-/** Notes an error about a path. `text` is what errors are told apart by. */
+/** Adds an error at a path, unless there is one with the same `text`. */
 const fail = (context: Context, outcome: Outcome, path: string, text: string, make: Make): void => {
   if (outcome.errors.has(text)) return
   const name = path.startsWith(".") ? path.slice(1) : path
@@ -75,7 +74,7 @@ const fail = (context: Context, outcome: Outcome, path: string, text: string, ma
   outcome.errors.set(text, make(field))
 }
 
-/** Notes an error of a combination of schemas, which has no path of its own. */
+/** Adds an error of a combination of schemas, which has no path. */
 const failWhole = (context: Context, outcome: Outcome, text: string): void =>
   fail(context, outcome, "", text, (field) => FieldError.invalid(field, "", text))
 
@@ -121,7 +120,7 @@ const run = (context: Context, path: string, value: unknown, old: Correlation.Co
   return outcome
 }
 
-/** Whether the format of the schema counts. */
+/** Whether the schema's format is taken into account. */
 const isKnown = ({ isDefault, schema: { format = "" } }: Context): boolean =>
   isDefault ? format !== "" : SchemaFormats.rule(format) !== undefined
 
@@ -162,7 +161,7 @@ const checkType: Check = (context, outcome, path, value) => {
   const known = isKnown(context)
   const numeric = expected.includes("number") || expected.includes("integer")
   if (found !== "string" && found !== "array" && known && !fits) {
-    // The server names formats here: its own for the value, the schema's as the expected type.
+    // The server names formats here: that of the value, and that of the schema as the expected type.
     const ours = found === "integer" ? "int64" : found === "number" ? "float64" : ""
     if (ours !== format) return failType(context, outcome, path, format, ours)
   }
@@ -207,12 +206,12 @@ const checkFormat: Check = (context, outcome, path, value) => {
 
 const checkNumber: Check = (context, outcome, path, value) => {
   const number = value as number
-  // Bounds of an integer are cut to integers, as the server does.
+  // As on the server, bounds are truncated for integers.
   const bound = (limit: number): number => GoInt64.is(number) ? Math.trunc(limit) : limit
   const { exclusiveMaximum, exclusiveMinimum, maximum, minimum, multipleOf } = context.schema
   if (multipleOf !== undefined) {
     const factor = bound(multipleOf)
-    // What a server divides by 0 is a panic for an integer, and no multiple otherwise.
+    // The server panics when it divides an integer by 0; other numbers are not multiples of 0.
     if (factor < 0 || (factor === 0 && GoInt64.is(number))) {
       const text = `factor MultipleOf declared for ${path} must be positive: ${FieldError.printValue(factor)}`
       fail(context, outcome, path, text, (field) => FieldError.invalid(field, factor, text))
@@ -276,7 +275,7 @@ const checkEnum: Check = (context, outcome, path, value) => {
   fail(context, outcome, path, message, (field) => FieldError.notSupported(field, value, supported))
 }
 
-/** Go converts the value to the type of the allowed one first: 2.5 is allowed where 2 is. */
+/** Go converts the value to the type of the allowed one first, so 2.5 is allowed where 2 is. */
 const isAllowed = (value: unknown, allowed: unknown): boolean =>
   typeof value === "number" && typeof allowed === "number" && Number.isInteger(allowed)
     ? Math.trunc(value) === allowed
@@ -320,7 +319,7 @@ const checkCombinations: Check = (context, outcome, path, value) => {
   const { allOf = [], anyOf = [], not, oneOf = [] } = context.schema
   outcome.matches++
   if (allOf.length + anyOf.length + oneOf.length === 0 && not === undefined) return
-  // What is in a branch is judged whether or not it has changed.
+  // Branches are validated even if nothing has changed.
   const branch = (schema: Schema.Schema): Outcome => run({ ...context, schema }, path, value, undefined)
   const name = FieldError.quote(path)
   const furthest = (outcomes: ReadonlyArray<Outcome>): Outcome =>
@@ -367,7 +366,7 @@ const checkCombinations: Check = (context, outcome, path, value) => {
   }
 }
 
-/** The correlation of a property; none for the object's own kind and apiVersion, which cannot be seen to change. */
+/** The correlation of a property; none for the object's own kind and apiVersion, which do not count as changing. */
 const correlateKey = (
   parent: Correlation.Correlation | undefined,
   path: string,

@@ -1,8 +1,8 @@
 /**
- * `ServedDefaults`: a schema as it is served, with defaults that have no metadata fields which do not exist.
+ * `ServedDefaults`: a schema as it is served: unknown metadata fields are removed from its defaults.
  *
- * A definition keeps such a default as it was written. In objects it is filled in after their metadata was read, so it
- * must have been read like that before.
+ * The stored definition keeps such a default as written. But objects are defaulted after their metadata has been
+ * decoded, so the default's metadata must have been decoded already.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go.
  */
@@ -11,7 +11,7 @@ import * as EmbeddedResources from "./EmbeddedResources.ts"
 import * as JsonValue from "./JsonValue.ts"
 import * as Schema from "./Schema.ts"
 
-/** The way from an object to a default: the name of a field, or undefined for an item. */
+/** The path from an object to a default: field names, or undefined for an item. */
 type Steps = ReadonlyArray<string | undefined>
 
 const around = (steps: Steps, value: unknown): unknown =>
@@ -28,7 +28,7 @@ const within = (steps: Steps, object: unknown): unknown =>
     object
   )
 
-/** The default, without what it may not have; undefined if nothing is left of it. */
+/** The default without unknown metadata fields; undefined if nothing is left. */
 const read = (root: Schema.Schema, steps: Steps, value: unknown): unknown => {
   const coerced = EmbeddedResources.coerce(root, around(steps, value))
   return Result.isFailure(coerced) ? value : within(steps, coerced.success.object)
@@ -57,7 +57,7 @@ const served = (schema: Schema.Schema, root: Schema.Schema, steps: Steps): Schem
 
 const known = new WeakMap<Schema.Schema, Schema.Schema>()
 
-/** The schema as it is served; the same schema where nothing is to be done. */
+/** The served schema; the same schema if nothing changes. */
 export const of = (schema: Schema.Schema): Schema.Schema => {
   let found = known.get(schema)
   if (found === undefined) known.set(schema, found = served(schema, Schema.asRoot(schema), []))

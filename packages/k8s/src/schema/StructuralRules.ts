@@ -1,10 +1,10 @@
 /**
- * `StructuralRules`: which schemas a CustomResourceDefinition may have.
+ * `StructuralRules`: validates the schemas of a CustomResourceDefinition.
  *
- * A schema must be structural: every field has one type, given outside of allOf, anyOf, oneOf and not; those only
- * narrow values down. Defaults must be valid and without unknown fields, list and map types fit their schemas,
- * keywords that Kubernetes does not support are refused. Rules in CEL (`x-kubernetes-validations`) are the business
- * of `RuleDefinitions`; they are looked at where everything else is right.
+ * A schema must be structural: every field has one type, specified outside of allOf, anyOf, oneOf and not, which only
+ * restrict values. Defaults must be valid and have no unknown fields, list and map types must fit their schemas, and
+ * keywords that Kubernetes does not support are refused. CEL rules (`x-kubernetes-validations`) are validated by
+ * `RuleDefinitions`, if everything else is valid.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/{validation,complete}.go, schema/defaulting/validation.go
  * and pkg/apis/apiextensions/validation (ValidateCustomResourceDefinitionOpenAPISchema), release 1.35.
@@ -24,9 +24,9 @@ import * as SchemaValidation from "./SchemaValidation.ts"
 type Errors = ReadonlyArray<FieldError.FieldError>
 
 /**
- * Faults of the schema of a version.
+ * Faults of a version's schema.
  *
- * `path` is `spec.versions[0].schema.openAPIV3Schema`, or `spec.validation.openAPIV3Schema` where all versions have the
+ * `path` is `spec.versions[0].schema.openAPIV3Schema`, or `spec.validation.openAPIV3Schema` if all versions have the
  * same schema.
  */
 export const checkStructural = (schema: Schema.Schema, path = "spec.validation.openAPIV3Schema"): Errors => {
@@ -37,7 +37,7 @@ export const checkStructural = (schema: Schema.Schema, path = "spec.validation.o
   const keywords = [...Keywords.check(schema, path), ...RuleDefinitions.forms(schema, path)]
   if (Keywords.usesUnsupported(schema)) {
     const found = [...errors, ...keywords]
-    // Of the keywords that cannot be read one alone has no fault of its own.
+    // One of the unsupported keywords has no fault of its own.
     return found.length > 0 ? found : [FieldError.invalid(path, "", "OpenAPIV3Schema 'schema' is not supported")]
   }
   const structure = [...invariants(schema, "root", path), ...completeness(schema, schema, path, path)]
@@ -59,7 +59,7 @@ const needsType: { readonly [L in Level]: string } = {
 
 const typeOf = (schema: Schema.Schema): string => schema.type ?? ""
 
-/** The rules of each node of the structural part. */
+/** The rules for each node of the structural part. */
 const invariants = (schema: Schema.Schema, level: Level, path: string): Errors => {
   const errors: Array<FieldError.FieldError> = []
   const type = typeOf(schema)
@@ -124,7 +124,7 @@ const invariants = (schema: Schema.Schema, level: Level, path: string): Errors =
   return errors
 }
 
-/** The root's metadata may narrow down name and generateName, and say that it is an object; no more. */
+/** The root's metadata may only restrict name and generateName, and say that it is an object. */
 const restrictsNamesOnly = (metadata: Schema.Schema): boolean => {
   const names = Object.keys(metadata.properties ?? {})
   const rest = Object.keys(metadata).filter((key) => key !== "type" && key !== "properties" && key !== "default")
@@ -134,7 +134,7 @@ const restrictsNamesOnly = (metadata: Schema.Schema): boolean => {
 const isIntOrString = (branches: ReadonlyArray<Schema.Schema> | undefined): boolean =>
   JsonValue.equals(branches, [{ type: "integer" }, { type: "string" }])
 
-/** The rules of allOf, anyOf, oneOf and not, and of patterns. The usual int-or-string anyOf may name types. */
+/** The rules of allOf, anyOf, oneOf and not, and of patterns. The standard anyOf of int-or-string may name types. */
 const narrowing = (schema: Schema.Schema, skipAnyOf: boolean, skipFirstAllOf: boolean, path: string): Errors => {
   const errors: Array<FieldError.FieldError> = []
   if (!skipAnyOf) {
@@ -194,7 +194,7 @@ const nested = (schema: Schema.Schema, skipAnyOf: boolean, path: string): Errors
   return errors
 }
 
-/** Whatever a nested schema narrows down must be described outside of it. */
+/** Everything that a nested schema restricts must be specified outside of it. */
 const completeness = (narrow: Schema.Schema, schema: Schema.Schema | undefined, at: string, path: string): Errors => {
   if (schema === undefined) return [FieldError.required(at, `because it is defined in ${path}`)]
   const errors: Array<FieldError.FieldError> = []
@@ -225,11 +225,11 @@ const nestedCompleteness = (
   return errors
 }
 
-/** Where a default stands. */
+/** The position of a default. */
 interface Place {
-  /** The schema of the object around it that has metadata of its own. */
+  /** The schema of the enclosing object with its own metadata. */
   readonly root: Schema.Schema
-  /** That object, with nothing in it but a value in the place of the default. */
+  /** That object with only a value in place of the default. */
   readonly around: (value: unknown) => unknown
   /** Whether it is part of that object's apiVersion, kind or metadata. */
   readonly insideMeta: boolean
@@ -246,7 +246,7 @@ const aggregated = (errors: Errors): string => {
   return texts.length === 1 ? texts[0]! : `[${texts.join(", ")}]`
 }
 
-/** Faults of a default as metadata: within it, of the whole object that it would make. */
+/** Faults of a default as metadata: inside metadata, those of the whole object that it would make. */
 const metaFaults = (value: unknown, { around, root }: Place, at: string): Errors => {
   const coerced = EmbeddedResources.coerce(root, around(value))
   const faults = Result.isFailure(coerced)
@@ -257,7 +257,7 @@ const metaFaults = (value: unknown, { around, root }: Place, at: string): Errors
     : [FieldError.invalid(at, value, `must result in valid metadata: ${aggregated(faults)}`)]
 }
 
-/** Faults of a default that is no metadata, as far as there are objects in it that have some. */
+/** Faults of the metadata of objects inside a default. */
 const objectFaults = (
   schema: Schema.Schema,
   coerced: ReturnType<typeof EmbeddedResources.coerce>,
@@ -278,7 +278,7 @@ const defaults = (schema: Schema.Schema, path: string, outer: Place = rootPlace(
   if (Schema.hasDefault(schema)) {
     const at = `${path}.default`
     const coerced = EmbeddedResources.coerce(schema, schema.default)
-    // What is told of a default is told of it without fields that its metadata does not have.
+    // Errors show the default without its unknown metadata fields.
     const value = insideMeta || Result.isFailure(coerced) ? schema.default : coerced.success.object
     if (!insideMeta && !JsonValue.equals(pruneValue(schema, schema.default), schema.default)) {
       errors.push(FieldError.invalid(at, value, "must not have unknown fields"))

@@ -1,9 +1,9 @@
 /**
- * `StructuralSchema`: what the `openAPIV3Schema` of a CustomResourceDefinition does to its objects.
+ * `StructuralSchema`: how the `openAPIV3Schema` of a CustomResourceDefinition processes objects.
  *
- * A write goes through `coerceMetadata`, `prune` and `applyDefaults` when it is decoded, and `judge` before it is
- * stored; the schema itself goes through `checkStructural` when the CRD is written. `judge` is `validate`, then the rules
- * in CEL (`x-kubernetes-validations`), unless one of the errors so far `blocksRules`.
+ * A write goes through `coerceMetadata`, `prune` and `applyDefaults` when it is decoded, and through `judge` before it
+ * is stored. The schema itself goes through `checkStructural` when the CRD is written. `judge` is `validate` followed
+ * by the CEL rules (`x-kubernetes-validations`), unless one of the errors so far `blocksRules`.
  */
 import * as EmbeddedResources from "./EmbeddedResources.ts"
 import * as FieldError from "./FieldError.ts"
@@ -20,8 +20,8 @@ export { type Schema, settle } from "./Schema.ts"
 export { checkStructural } from "./StructuralRules.ts"
 
 /**
- * Faults of a whole object, apart from its own metadata (`MetadataRules`). Given the previous object, faults of parts
- * that did not change are forgiven. `scale` are faults of the scale subresource, which come after those of the schema.
+ * Faults of a complete object, except its own metadata (`MetadataRules`). Given the previous object, faults in
+ * unchanged parts are forgiven. `scale` are faults of the scale subresource, which follow those of the schema.
  */
 export const validate = (
   schema: Schema,
@@ -34,13 +34,15 @@ export const validate = (
   ...besidesValues(schema, object, previous)
 ]
 
-/** Faults of an object apart from those of its values: of the objects in it, and of lists. */
+/** Faults other than those of values: of embedded objects, and of lists. */
 const besidesValues = (schema: Schema, object: unknown, previous: unknown): ReadonlyArray<FieldError.FieldError> => [
   ...EmbeddedResources.validate(schema, object),
   ...repeats(schema, object, previous)
 ]
 
-/** Faults of a write to /status: only the status is judged by its part of the schema, at paths below `status`. */
+/**
+ * Faults of a write to /status: only the status is validated, by its part of the schema and with paths below `status`.
+ */
 export const validateStatus = (
   schema: Schema,
   object: unknown,
@@ -59,13 +61,13 @@ export const validateStatus = (
   ]
 }
 
-/** Repeats in lists; forgiven while the previous object had any. */
+/** Duplicates in lists; forgiven if the previous object had any. */
 const repeats = (schema: Schema, object: unknown, previous: unknown): ReadonlyArray<FieldError.FieldError> => {
   const errors = ListTypes.validate(schema, object)
   return errors.length > 0 && previous !== undefined && ListTypes.validate(schema, previous).length > 0 ? [] : errors
 }
 
-/** True if rules in CEL must not run after these errors; the server then adds `rulesNotChecked`. */
+/** True if CEL rules must not run after these errors; the server then adds `rulesNotChecked`. */
 export const blocksRules = (errors: ReadonlyArray<FieldError.FieldError>): boolean =>
   errors.some((error) => blocking.has(error.type))
 
@@ -77,7 +79,7 @@ const blocking: ReadonlySet<FieldError.Type> = new Set([
   "TypeInvalid"
 ])
 
-/** What the server adds where rules exist and were not run. */
+/** What the server adds if there are rules that were not run. */
 export const rulesNotChecked: FieldError.FieldError = FieldError.invalid(
   "<nil>",
   null,
@@ -86,8 +88,8 @@ export const rulesNotChecked: FieldError.FieldError = FieldError.invalid(
 )
 
 /**
- * What the schema and its rules say of a write to an object or to its status. Rules see the whole object in both cases,
- * unless something keeps them from running, which may be what was `found` before.
+ * Validates a write to an object or its status by the schema and its rules. Rules see the whole object in both cases.
+ * They do not run if one of the errors, including those `found` before, blocks them.
  */
 export const judge = (
   schema: Schema,
@@ -102,8 +104,8 @@ export const judge = (
 }
 
 /**
- * As `judge`, of an object that is of another kind or version, as `typeFaults` say: its values are not judged, but the
- * objects in it, its lists and the rules are.
+ * As `judge`, for an object of another kind or version (`typeFaults`): its values are not validated, but its embedded
+ * objects, lists and rules are.
  */
 export const judgeOther = (
   schema: Schema,
