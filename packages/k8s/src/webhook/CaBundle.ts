@@ -1,11 +1,10 @@
 /**
- * `CaBundle`: keeps the caBundle of an operator's own webhook configurations, definitions and APIServices what it should
- * be.
+ * `CaBundle`: maintains the caBundle in an operator's own webhook configurations, definitions and APIServices.
  *
- * They are watched by name, so that a bundle that somebody removes, or a configuration that is applied again, is put
- * right at once. Only entries that lead to the operator's Service (or URL) are touched, one patch for all of an object,
- * guarded by its resourceVersion: what has changed meanwhile is looked at again. What is not there is waited for; what
- * cannot be seen, since its list is refused, holds up nothing else.
+ * They are watched by name, so that a removed bundle or a reapplied configuration is fixed at once. Only entries that
+ * lead to the operator's Service (or URL) are changed, with one patch per object that is guarded by its
+ * resourceVersion: if the object has changed meanwhile, it is checked again. Missing objects are awaited; an object
+ * that cannot be listed for lack of permission does not block the others.
  */
 import type * as Informers from "@effect-operator/core/Informers"
 import * as KubeClient from "@effect-operator/core/KubeClient"
@@ -22,22 +21,22 @@ import type { Any, Hook } from "./Hook.ts"
 import { isObject, type JsonObject } from "./Review.ts"
 
 export const defaults = {
-  /** How long the first list of a target is waited for. */
+  /** How long to wait for the first list of a target. */
   patience: "2 seconds"
 } as const
 
-/** Where the API server finds the hooks, or the API. */
+/** How the API server reaches the hooks or the API. */
 export type Reachable =
   | { readonly service: { readonly namespace: string; readonly name: string; readonly port?: number | undefined } }
   | { readonly url: string }
 
-/** An object that holds a bundle. */
+/** An object that contains a bundle. */
 export interface Target {
   readonly resource: Resource.Any
   readonly name: string
 }
 
-/** What the API server has to be told of, for hooks whose configurations have one name. */
+/** The objects with bundles, for hooks whose configurations have this name. */
 export const targets = (hooks: ReadonlyArray<Any>, configuration: string): ReadonlyArray<Target> => {
   const some = (tag: Hook["_tag"]) => hooks.filter(({ _tag }) => _tag === tag)
   return [
@@ -50,7 +49,7 @@ export const targets = (hooks: ReadonlyArray<Any>, configuration: string): Reado
   ]
 }
 
-/** The `clientConfig`s of an object, and where they are; the spec of an APIService is one. */
+/** The `clientConfig`s of an object with their paths; the spec of an APIService is one. */
 const clientConfigs = (object: KubeObject): ReadonlyArray<readonly [path: string, config: JsonObject]> => {
   const { spec, webhooks } = object as KubeObject & { readonly webhooks?: unknown; readonly spec?: unknown }
   const found: Array<readonly [string, unknown]> = Array.isArray(webhooks)
@@ -72,7 +71,7 @@ const leadsTo = (config: JsonObject, reachable: Reachable): boolean => {
     service["namespace"] === reachable.service.namespace
 }
 
-/** What to change of an object so that it trusts the bundle (PEM); nothing where it does. */
+/** The patch that makes an object trust the bundle (PEM); undefined if it does already. */
 export const patch = (
   object: KubeObject,
   bundlePem: string,
@@ -85,7 +84,7 @@ export const patch = (
   return stale.length === 0 ? [] : [
     { op: "test", path: "/metadata/resourceVersion", value: object.metadata.resourceVersion },
     ...stale.flatMap(([path, config]): ReadonlyArray<KubeClient.JsonPatchOperation> => [
-      // Of an APIService: what is trusted blindly may have no bundle.
+      // For an APIService: `insecureSkipTLSVerify` excludes a bundle.
       ...(config["insecureSkipTLSVerify"] === true
         ? [{ op: "remove", path: `${path}/insecureSkipTLSVerify` } as const]
         : []),
@@ -94,15 +93,15 @@ export const patch = (
   ]
 }
 
-/** Targets that are watched. */
+/** Watched targets. */
 export interface Injector {
-  /** Puts every target right that is there. Whether all of them are: false where one could not be seen or patched. */
+  /** Updates all existing targets. Returns whether all are up to date: false if one could not be read or patched. */
   readonly inject: (bundlePem: string) => Effect.Effect<boolean>
-  /** Why one of them cannot be seen, if so. */
+  /** Why one of them cannot be read, if so. */
   readonly trouble: () => string | undefined
 }
 
-/** Why an object that is watched by its name cannot be seen, if so. */
+/** Why an object that is watched by name cannot be read, if so. */
 export const unseen = ({ resource, status }: Informers.Informer, name: string): string | undefined => {
   const now = SubscriptionRef.getUnsafe(status)
   return now._tag === "Degraded"
@@ -110,7 +109,7 @@ export const unseen = ({ resource, status }: Informers.Informer, name: string): 
     : undefined
 }
 
-/** Watches the targets; `changed` is told of every change of one. */
+/** Watches the targets; calls `changed` on every change. */
 export const make = Effect.fnUntraced(function*(
   informers: Informers.Informers["Service"],
   client: KubeClient.Client,
@@ -120,7 +119,7 @@ export const make = Effect.fnUntraced(function*(
 ) {
   const watched = yield* Effect.forEach(all, ({ name, resource }) =>
     Effect.gen(function*() {
-      // What somebody else wrote there is none of a Schema's business.
+      // Unstructured, since what others wrote need not satisfy a Schema.
       const plain = Resource.unstructured(resource)
       const informer = yield* informers.get({ resource: plain, fields: `metadata.name=${name}` })
       yield* informer.subscribe(changed)
@@ -141,7 +140,7 @@ export const make = Effect.fnUntraced(function*(
       Effect.as(true),
       Effect.catch((error) =>
         Effect.as(
-          // A test that fails is somebody else's change, of which the watch is going to tell.
+          // A failed test means that somebody else has changed the object; the watch will report it.
           error.reason._tag === "Invalid" || error.reason._tag === "Conflict" || error.reason._tag === "NotFound"
             ? Effect.logDebug(`caBundle of ${resource.kind} ${name}: ${error.message}`)
             : Effect.logWarning(`caBundle of ${resource.kind} ${name} is not up to date: ${error.message}`),

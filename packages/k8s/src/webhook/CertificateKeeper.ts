@@ -1,13 +1,13 @@
 /**
  * `CertificateKeeper`: the certificates of all replicas of a webhook server, kept in one Secret by any of them.
  *
- * Every replica does the same: it shows what the Secret holds, and takes the next step of the `Keyring` when it is due.
- * Two that take it at once write the same resourceVersion, or create the same Secret: one is refused, reads what the
- * other wrote, and shows that. A step that builds on everybody's trust is taken only after the bundle stands in every
- * webhook configuration that is there.
+ * All replicas do the same: they serve the certificate in the Secret, and take the next step of the `Keyring` when it
+ * is due. If two take it at once, they write the same resourceVersion or create the same Secret; one is refused, reads
+ * what the other wrote, and serves that. A step that relies on every client's trust is taken only once the bundle is in
+ * all existing webhook configurations.
  *
- * It never ends and never gives up: what fails is logged, counted and tried again. Until there is a certificate nothing
- * is served; one that is there is shown while the API server cannot be reached.
+ * It never ends and never gives up: failures are logged, counted and retried. Nothing is served until there is a
+ * certificate; an existing one stays in use while the API server is unreachable.
  */
 import type * as Informers from "@effect-operator/core/Informers"
 import type * as KubeClient from "@effect-operator/core/KubeClient"
@@ -23,9 +23,9 @@ import * as Keyring from "./Keyring.ts"
 import * as Metrics from "./WebhookMetrics.ts"
 
 export const defaults = {
-  /** After something failed. */
+  /** The delay after a failure. */
   retry: "2 seconds",
-  /** The longest time until everything is looked at again, whatever happens. */
+  /** The longest interval between two checks. */
   recheck: "1 hour"
 } as const
 
@@ -37,11 +37,11 @@ export interface Options {
 }
 
 export interface Keeper {
-  /** What is shown now; nothing until there is something. */
+  /** The keyring in use; undefined until there is one. */
   readonly current: SubscriptionRef.SubscriptionRef<Keyring.Keyring | undefined>
-  /** Endless. */
+  /** Never ends. */
   readonly run: Effect.Effect<never>
-  /** What the last look failed with, or what cannot be seen; nothing where all is well. */
+  /** The error of the last check, or what cannot be read; undefined if all is well. */
   readonly trouble: () => string | undefined
 }
 
@@ -63,7 +63,7 @@ export const make = Effect.fnUntraced(function*(
   const key = `${secret.namespace}/${secret.name}`
   let trouble: string | undefined
 
-  /** What the Secret holds, shown from now on. */
+  /** Reads the keyring in the Secret, and uses it from now on. */
   const load = Effect.gen(function*() {
     yield* informer.synced
     const stored = informer.store.get(key) as Secret | undefined
@@ -93,7 +93,7 @@ export const make = Effect.fnUntraced(function*(
       })
   })
 
-  /** One look at everything; how long to wait for the next, in milliseconds. */
+  /** Checks everything once. Returns the time until the next check, in milliseconds. */
   const look = Effect.gen(function*() {
     const { keyring, stored } = yield* load
     const trusted = keyring === undefined || (yield* injector.inject(Keyring.bundle(keyring)))

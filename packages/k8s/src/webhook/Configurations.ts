@@ -1,14 +1,14 @@
 /**
- * `Configurations`: how the API server is told of hooks: webhook configurations, and the `conversion` of definitions.
+ * `Configurations`: registers hooks with the API server: webhook configurations, and the `conversion` of definitions.
  *
- * All mutating hooks of an operator are one MutatingWebhookConfiguration and all validating ones one
- * ValidatingWebhookConfiguration, in order of declaration. There is no caBundle in them: the operator fills it in, and
- * an apply that does not mention it leaves it alone. Until then, and whenever no operator runs, what a hook with the
- * failure policy `Fail` is about cannot be written.
+ * All mutating hooks of an operator are in one MutatingWebhookConfiguration, all validating ones in one
+ * ValidatingWebhookConfiguration, in order of declaration. They have no caBundle: the operator fills it in, and an
+ * apply without one leaves it alone. Until then, and whenever no operator runs, objects that a hook with the failure
+ * policy `Fail` covers cannot be written.
  *
- * So a hook for a kind of Kubernetes itself could keep the very Pods, Secrets and Leases from being written that the
- * operator, or the cluster under it, needs to run at all. Unless it says which namespaces it is about, it is asked about
- * neither `kube-system` nor the operator's own.
+ * So a hook for a built-in kind could block the very Pods, Secrets and Leases that the operator, or the cluster under
+ * it, needs to run. Unless its namespaces are selected explicitly, it is called for neither `kube-system` nor the
+ * operator's own namespace.
  */
 import type * as Resource from "@effect-operator/core/Resource"
 import * as Effect from "effect/Effect"
@@ -24,7 +24,7 @@ import type { Reachable } from "./CaBundle.ts"
 import type { Any } from "./Hook.ts"
 
 export interface Options {
-  /** Of both configurations. */
+  /** The name of both configurations. */
   readonly name: string
   readonly reachable: Reachable
   readonly labels?: Readonly<Record<string, string>> | undefined
@@ -41,16 +41,16 @@ const clientConfig = (reachable: Reachable, path: string): WebhookClientConfig =
   return { service: { namespace, name, path, ...(port === undefined ? {} : { port }) } }
 }
 
-/** Where what is to be written whether or not the hook is served is, and of which kinds. */
+/** The namespaces in which the kind must be writable even if the hook is not served. */
 const needed = ({ group, kind, scope }: Resource.Any, reachable: Reachable): ReadonlyArray<string> =>
   isReserved(group) && (scope === "Namespaced" || kind === Namespace.kind)
     ? [...new Set(["kube-system", ..."service" in reachable ? [reachable.service.namespace] : []])]
     : []
 
-/** A group without a dot, and what is below these two: KEP-2337. */
+/** A group without a dot, or one below these two domains: KEP-2337. */
 const isReserved = (group: string): boolean => !group.includes(".") || /(^|\.)(k8s|kubernetes)\.io$/.test(group)
 
-/** All namespaces but these. A Namespace is taken by its own labels. */
+/** Selects all namespaces except these. A Namespace is selected by its own labels. */
 const elsewhere = (names: ReadonlyArray<string>) =>
   names.length === 0
     ? undefined
@@ -92,7 +92,7 @@ const entry = (hook: Any, reachable: Reachable) => {
   }
 }
 
-/** The configurations of the hooks, without those that would be empty. */
+/** The configurations of the hooks; empty ones are left out. */
 export const make = (hooks: ReadonlyArray<Any>, options: Options): ReadonlyArray<Configuration> =>
   (["Mutating", "Validating"] as const).flatMap((tag) => {
     const own = hooks.filter(({ _tag }) => _tag === tag)
@@ -105,7 +105,7 @@ export const make = (hooks: ReadonlyArray<Any>, options: Options): ReadonlyArray
     }]
   }) as ReadonlyArray<Configuration>
 
-/** `spec.conversion` of the definition of a kind; nothing where no hook converts it. */
+/** `spec.conversion` for the definition of a kind; undefined if no hook converts it. */
 export const conversion = (
   hooks: ReadonlyArray<Any>,
   resource: Pick<Resource.Any, "group" | "kind">,
@@ -120,7 +120,7 @@ export const conversion = (
   } as const
 }
 
-/** Creates or updates the configurations, and the conversion of definitions that are there, for development and tests. */
+/** Creates or updates the configurations, and the conversion of existing definitions, for development and tests. */
 export const install = Effect.fn("Webhook.install")(function*(hooks: ReadonlyArray<Any>, options: Options) {
   const client = yield* KubeClient.KubeClient
   for (const configuration of make(hooks, options)) {

@@ -1,9 +1,10 @@
 /**
- * `Conversion`: the wire form of conversion, `ConversionReview` of apiextensions.k8s.io/v1, read and answered.
+ * `Conversion`: decodes and answers a `ConversionReview` of apiextensions.k8s.io/v1.
  *
- * Every object of a review is converted or none: the first that cannot be fails the review, and says which it was. What
- * is in the desired version already is given back as it is. Name, namespace, uid and the other metadata but labels and
- * annotations are the server's: they are put back if a conversion touched them, since the server refuses anything else.
+ * Either all objects of a review are converted or none: the first failure fails the review, and names the object. An
+ * object that is already in the desired version is returned unchanged. Name, namespace, uid and all other metadata
+ * except labels and annotations belong to the server, which refuses changes to them: they are restored if a conversion
+ * changed them.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1 (ConversionReview), pkg/apiserver/conversion.
  */
@@ -22,7 +23,7 @@ export interface Asked {
   readonly objects: ReadonlyArray<KubeObject>
 }
 
-/** The question of a review, or what is wrong with it. */
+/** The request of a review, or what is wrong with it. */
 export const parse = (review: unknown): Result.Result<Asked, string> => {
   if (!isObject(review) || review["kind"] !== kind) return Result.fail(`the body is no ${kind}`)
   if (review["apiVersion"] !== apiVersion) {
@@ -41,7 +42,7 @@ export const parse = (review: unknown): Result.Result<Asked, string> => {
   return Result.succeed({ uid, desiredApiVersion: desiredAPIVersion, objects: all as ReadonlyArray<KubeObject> })
 }
 
-/** Converts all of a review. Never fails: what cannot be converted is told in the answer. */
+/** Converts all objects of a review. Never fails: the response reports a failed conversion. */
 export const answer = <E, R>(
   { desiredApiVersion, objects, uid }: Asked,
   convert: (object: KubeObject, desired: string) => Effect.Effect<KubeObject, E, R>
@@ -72,7 +73,7 @@ export const answer = <E, R>(
   )
 }
 
-/** An object that stays what it was, and why. */
+/** An object that could not be converted, and why. */
 interface Unconverted {
   readonly object: KubeObject
   readonly cause: Cause.Cause<unknown>

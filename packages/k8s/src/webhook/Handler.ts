@@ -1,15 +1,15 @@
 /**
- * `Handler`: hooks as a function from request to answer, whether it came through a socket or not.
+ * `Handler`: hooks as a function from request to response, with or without a socket.
  *
- * | what comes | answer |
+ * | request | response |
  * |---|---|
- * | a review for a hook | 200 with the review of its answer, also for a denial |
- * | a path without a hook, another method than POST | 404, 405 |
- * | a body that is no JSON by its type; too long; not there in time; no review | 415, 413, 408, 400 |
+ * | a review for a hook | 200 with the review of its response, also for a denial |
+ * | a path without a hook, a method other than POST | 404, 405 |
+ * | a body that is not JSON by its type; too long; not received in time; not a review | 415, 413, 408, 400 |
  * | a hook that failed or died; one that took too long | 500, 504 |
  *
- * Everything but 200 is no verdict: the API server does what the hook's `failurePolicy` says. A hook has as long as its
- * registration says, or as the server says in `?timeout=` if that is shorter; then it is interrupted.
+ * Only 200 is a verdict: otherwise the API server applies the hook's `failurePolicy`. A hook is interrupted after the
+ * timeout in its registration, or after the server's `?timeout=` if that is shorter.
  */
 import type { Request } from "@effect-operator/core/Transport"
 import * as Cause from "effect/Cause"
@@ -21,7 +21,7 @@ import { type Any, BadReview, type Hook } from "./Hook.ts"
 import * as Metrics from "./WebhookMetrics.ts"
 
 export const defaults = {
-  /** How long a server waits for a conversion, in seconds: it cannot be told otherwise. */
+  /** How long a server waits for a conversion, in seconds; not configurable. */
   conversionTimeout: 30
 } as const
 
@@ -32,7 +32,7 @@ export interface Answer {
   readonly body: unknown
 }
 
-/** Why there is no body to look at. */
+/** Why there is no body. */
 export interface Rejected {
   readonly _tag: "Rejected"
   readonly status: 400 | 408 | 413
@@ -45,7 +45,7 @@ export const rejected = (status: Rejected["status"], message: string): Rejected 
   message
 })
 
-/** A request whose body is read only if somebody wants it. */
+/** A request whose body is read only if needed. */
 export interface Arrived extends Pick<Request, "path" | "query" | "headers"> {
   readonly method: string
   readonly body: Effect.Effect<unknown, Rejected>
@@ -59,7 +59,7 @@ const text = (status: number, message: string): Answer => ({
   body: `${message}\n`
 })
 
-/** Throws if two hooks have one name or one path: that is a mistake in the program. */
+/** Throws if two hooks have the same name or path, which is a mistake in the program. */
 export const checkDistinct = (hooks: ReadonlyArray<Any>): void => {
   for (const field of ["path", "name"] as const) {
     const values = hooks.map((hook) => hook[field])
@@ -70,7 +70,7 @@ export const checkDistinct = (hooks: ReadonlyArray<Any>): void => {
   }
 }
 
-/** The hooks with what they need from the context. */
+/** Provides the hooks with what they need from the context. */
 export const make = <R>(hooks: ReadonlyArray<Hook<R>>): Effect.Effect<Handler, never, R> =>
   Effect.gen(function*() {
     checkDistinct(hooks)
@@ -114,7 +114,7 @@ const isRejected = (error: unknown): error is Rejected =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "Rejected"
 
 const failed = <R>(hook: Hook<R>, cause: Cause.Cause<unknown>): Effect.Effect<Answer> => {
-  // Somebody has stopped it: there is nobody to answer.
+  // The handler was interrupted, so nobody waits for a response.
   if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause as Cause.Cause<never>)
   const error = Cause.squash(cause)
   if (isRejected(error)) return Effect.succeed(text(error.status, error.message))

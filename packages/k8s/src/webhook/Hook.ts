@@ -1,24 +1,23 @@
 /**
  * `Hook`: a webhook as a program declares it: an Effect on objects of a kind, decoded by the kind's Schema.
  *
- * - `validating` looks at a write and fails with `deny(…)` to refuse it;
- * - `mutating` answers with the object as it should be; what goes to the server is the JSON patch between what came and
- *   that. The object that came, given back as it is, changes nothing; one that was rebuilt carries the Schema's defaults.
- *   Fields that the Schema does not know stay;
- * - `conversion` brings an object of a kind from one version to another.
+ * - `validating` checks a write, and fails with `deny(…)` to refuse it;
+ * - `mutating` returns the object as it should be; the server gets the JSON patch to it. Returning the given object
+ *   changes nothing; a rebuilt object includes the Schema's defaults. Fields that the Schema does not know stay;
+ * - `conversion` converts an object of a kind from one version to another.
  *
- * A hook is data: `Configurations` registers it, `Manifests` deploys it, `WebhookServer` serves it over HTTPS, the test
- * layer calls it without a socket.
+ * A hook is data: `Configurations` registers it, `Manifests` deploys it, `WebhookServer` serves it over HTTPS, and the
+ * test layer calls it without a socket.
  *
- * Only `deny` denies. A hook that fails otherwise, dies or takes too long has given no verdict, and is answered as an
- * HTTP error: then the server does what `failurePolicy` says.
+ * Only `deny` denies. A hook that fails otherwise, dies or takes too long has given no verdict, and the response is an
+ * HTTP error: then the server applies `failurePolicy`.
  *
- * A hook is never asked about an object that does not decode. It is denied, with every fault and its path; an update only
- * for faults that it brings (see `Ratcheting`), and otherwise passes as it is, with a warning. An old object that does not
- * decode is absent, so that it can be corrected.
+ * A hook is never called with an object that does not decode. Such an object is denied, with every fault and its path.
+ * An update is denied only for faults that it introduces (see `Ratcheting`); otherwise it is admitted unchanged, with a
+ * warning. An old object that does not decode is absent, so that it can be corrected.
  *
- * A hook may be asked about what it never did before, twice, or for a dry run: it must change nothing outside the
- * object unless its `sideEffects` say so.
+ * A hook may be called for a write that is refused later, called twice, or called for a dry run: it must change nothing
+ * outside the object unless its `sideEffects` say so.
  */
 import type { JsonPatchOperation } from "@effect-operator/core/KubeClient"
 import * as CustomResourceVersions from "@effect-operator/core/CustomResourceVersions"
@@ -34,10 +33,10 @@ import * as Ratcheting from "./Ratcheting.ts"
 import * as Review from "./Review.ts"
 import * as Scaled from "./Scaled.ts"
 
-/** Figures that hold unless options say otherwise. */
+/** Defaults, unless options override them. */
 export const defaults = {
   operations: ["CREATE", "UPDATE"],
-  /** How long the server waits for a hook: seconds, 1 to 30. */
+  /** How long the server waits for a hook, in seconds, 1 to 30. */
   timeoutSeconds: 10,
   failurePolicy: "Fail"
 } as const
@@ -46,30 +45,30 @@ export type Operation = Review.Operation
 
 interface Common {
   readonly uid: string
-  /** Empty while the server has not yet made one of `generateName`. */
+  /** Empty if the server has yet to generate it from `generateName`. */
   readonly name: string
   readonly namespace: string | undefined
-  /** `status` or `scale`, where the hook asked for writes of it. */
+  /** `status` or `scale`, if the hook covers writes of it. */
   readonly subresource: string | undefined
   readonly user: Review.User
-  /** Nothing of this is going to be stored. */
+  /** True if nothing will be stored. */
   readonly dryRun: boolean
-  /** The objects as they came. */
+  /** The objects as received. */
   readonly raw: { readonly object: Review.JsonObject | undefined; readonly old: Review.JsonObject | undefined }
   readonly options: Review.JsonObject | undefined
-  /** Shows the user a warning, whatever comes of the request; kubectl prints it. Best below 120 characters. */
+  /** Shows the user a warning, whatever the outcome of the request; kubectl prints it. Best below 120 characters. */
   readonly warn: (message: string) => Effect.Effect<void>
   /** Adds to the audit event of the request, under the hook's name. */
   readonly audit: (key: string, value: string) => Effect.Effect<void>
 }
 
-/** What a hook is asked, told apart by `operation`. An `old` object that does not decode is absent. */
+/** The request of a hook, discriminated by `operation`. An `old` object that does not decode is absent. */
 export type Request<A, Op extends Operation = Operation> = Op extends "CREATE"
   ? Common & { readonly operation: "CREATE"; readonly object: A; readonly old: undefined }
   : Op extends "UPDATE" ? Common & { readonly operation: "UPDATE"; readonly object: A; readonly old: A | undefined }
   : Common & { readonly operation: "DELETE"; readonly object: undefined; readonly old: A | undefined }
 
-/** How the server is told about a hook: see ValidatingWebhook in the API. */
+/** How a hook is registered with the server: see ValidatingWebhook in the API. */
 export interface Registration {
   readonly operations: ReadonlyArray<Operation>
   readonly resources: ReadonlyArray<string>
@@ -77,31 +76,32 @@ export interface Registration {
   readonly failurePolicy: "Fail" | "Ignore"
   readonly matchPolicy: "Equivalent" | "Exact"
   readonly sideEffects: "None" | "NoneOnDryRun"
-  /** All namespaces by default; of a kind of Kubernetes itself, all but `kube-system` and the operator's own. */
+  /** All namespaces by default; for a built-in kind, all but `kube-system` and the operator's own. */
   readonly namespaceSelector?: Review.JsonObject | undefined
   readonly objectSelector?: Review.JsonObject | undefined
   readonly matchConditions?: ReadonlyArray<{ readonly name: string; readonly expression: string }> | undefined
-  /** Of a mutating hook: whether it is asked again when a later one has changed the object. */
+  /** For a mutating hook: whether it is called again if a later one has changed the object. */
   readonly reinvocationPolicy?: "Never" | "IfNeeded" | undefined
 }
 
 export interface Options<Ops extends ReadonlyArray<Operation>>
   extends Partial<Omit<Registration, "operations" | "resources" | "reinvocationPolicy">>
 {
-  /** Unlike that of any other hook, with two dots at least; `validate.<kind>.<group>` by default. */
+  /** Unique among all hooks, with at least two dots; `validate.<kind>.<group>` by default. */
   readonly name?: string | undefined
-  /** Where it is served; made of the group, version and kind by default, as kubebuilder does. */
+  /** The URL path; by default made of group, version and kind, as in kubebuilder. */
   readonly path?: string | undefined
   readonly operations?: Ops | undefined
-  /** Also writes of the status subresource. */
+  /** Also covers writes of the status subresource. */
   readonly status?: boolean | undefined
 }
 
 interface ScaleOption {
   /**
-   * Also writes of the scale subresource, which `kubectl scale` and autoscalers use: the hook is asked about the object
-   * with the new replicas. The object is read for that: the operator needs `get` on the kind, which the manifests grant.
-   * `matchConditions` and `objectSelector` see the Scale that the server sends: no spec but `replicas`, no labels.
+   * Also covers writes of the scale subresource, which `kubectl scale` and autoscalers use: the hook gets the object
+   * with the new replicas. The object is read for that, so the operator needs `get` on the kind, which the manifests
+   * grant. `matchConditions` and `objectSelector` see the Scale that the server sends: a spec with only `replicas`, and
+   * no labels.
    */
   readonly scale?: boolean | undefined
 }
@@ -111,22 +111,22 @@ export interface Hook<out R = never> {
   readonly name: string
   readonly path: string
   readonly resource: Resource.Any
-  /** Absent for a conversion, which the definition of the kind registers. */
+  /** Absent for a conversion, which is registered in the definition of the kind. */
   readonly registration: Registration | undefined
-  /** From review to review; what is no review fails with `BadReview`. */
+  /** From review to review; fails with `BadReview` if the input is not a review. */
   readonly answer: (review: unknown) => Effect.Effect<Review.JsonObject, unknown, R>
 }
 
-/** A hook, whatever it needs. */
+/** A hook with any requirements. */
 export type Any = Hook<any>
 
-/** What hooks need. */
+/** The requirements of hooks. */
 export type RequirementsOf<H> = H extends Hook<infer R> ? R : never
 
-/** The body is no question that this hook can answer. */
+/** The body is not a review that this hook can answer. */
 export class BadReview extends Data.TaggedError("BadReview")<{ readonly message: string }> {}
 
-/** The verdict No. */
+/** The request is denied. */
 export class Denied extends Data.TaggedError("Denied")<Review.Denial> {}
 
 const codes: Readonly<Record<string, number>> = {
@@ -142,8 +142,9 @@ const codes: Readonly<Record<string, number>> = {
 }
 
 /**
- * Refuses the request: `return yield* deny("a database may not shrink")`. Reason and code are Forbidden's by default, and with
- * causes Invalid's: then kubectl shows the causes, as of any invalid object, and not the message.
+ * Denies the request: `return yield* deny("a database may not shrink")`. Reason and code are those of Forbidden by
+ * default, and with causes those of Invalid: then kubectl shows the causes, as for any invalid object, instead of the
+ * message.
  */
 export const deny = (
   message: string,
@@ -159,7 +160,7 @@ export const deny = (
 
 type Written = "CREATE" | "UPDATE"
 
-// Two signatures: TypeScript does not wait for the default of a type to find out what a request is.
+// Two overloads, because TypeScript infers a request's type before it applies the default of a type parameter.
 interface Validating {
   <A extends KubeObject, E, R>(
     resource: Resource.Resource<A>,
@@ -177,7 +178,7 @@ interface Validating {
   ): Hook<R>
 }
 
-/** Judges writes of a kind. Success allows; `deny` refuses; any other failure is no verdict. */
+/** Validates writes of a kind. Success allows, `deny` refuses; any other failure is no verdict. */
 export const validating: Validating = <A extends KubeObject, E, R>(
   resource: Resource.Resource<A>,
   options: Options<ReadonlyArray<Operation>> & ScaleOption & {
@@ -203,7 +204,7 @@ interface Mutating {
   ): Hook<R>
 }
 
-/** Changes what is written of a kind. Answers with the object as it should be, or nothing to leave it as it is. */
+/** Changes writes of a kind. Returns the object as it should be, or nothing to leave it unchanged. */
 export const mutating: Mutating = <A extends KubeObject, E, R>(
   resource: Resource.Resource<A>,
   options: Options<ReadonlyArray<Operation>> & Pick<Registration, "reinvocationPolicy"> & {
@@ -225,8 +226,8 @@ export interface ConversionOptions<E, R> {
 }
 
 /**
- * Brings objects of a kind from one of its versions to another: by the steps that were declared with the versions, or
- * by a function of your own, which is given one object at a time and fails with why it cannot be converted.
+ * Converts objects of a kind between its versions: by the conversions declared with the versions, or by your own
+ * function, which gets one object at a time and fails with the reason if it cannot be converted.
  */
 export function conversion(
   versions: CustomResourceVersions.CustomResourceVersions,
@@ -258,7 +259,7 @@ export function conversion<E, R>(
 
 /** The JSON patch from one value to another. */
 export const difference = (before: unknown, after: unknown): ReadonlyArray<JsonPatchOperation> =>
-  // What is undefined is not in JSON.
+  // Removes undefined values, which JSON does not have.
   JsonPatch.get(plain(before), plain(after)) as ReadonlyArray<JsonPatchOperation>
 
 const plain = (value: unknown): Schema.Json => JSON.parse(JSON.stringify(value)) as Schema.Json
@@ -395,8 +396,8 @@ const verdict = Effect.fnUntraced(function*<R>(
 })
 
 /**
- * What a Schema says of an object. A reconciler cleans up after one that is being deleted whatever limits it breaks; a hook
- * is not asked about it.
+ * Decodes an object strictly. For an object that is being deleted, a resource's decoder ignores violated limits so that
+ * a reconciler can clean up, but a hook must not be called with such an object.
  */
 const strict = (resource: Resource.Any, json: Review.JsonObject): ReturnType<Resource.Any["decode"]> => {
   if (!Ratcheting.isDeleted(json)) return resource.decode(json)
@@ -404,7 +405,7 @@ const strict = (resource: Resource.Any, json: Review.JsonObject): ReturnType<Res
   return Result.flatMap(resource.decode({ ...json, metadata }), () => resource.decode(json))
 }
 
-/** The verdict on an object that no hook can be asked about: No, if an update brings a fault or it is a new object. */
+/** The verdict on an object that does not decode: denied if it is new, or if an update introduces a fault. */
 const undecoded = (
   { kind }: Resource.Any,
   name: string,
@@ -418,11 +419,11 @@ const undecoded = (
     const message = `${who} is invalid: ${counting.join("; ")}`
     return { denied: { message, reason: "Invalid", code: 422, causes: counting.map(Ratcheting.parts) } }
   }
-  // Whoever takes the last finalizer away has nothing to mend any more.
+  // An object that is being deleted need not be corrected, so there is no warning.
   return before !== undefined && Ratcheting.isDeleted(before.json)
     ? {}
     : { warnings: [oneLine(`${who} was invalid before, and is not checked: ${issues.join("; ")}`)] }
 }
 
-/** A warning is a line of its own in a header: the server drops one with others in it. */
+/** A warning must be a single line: the server drops one with line breaks in its header. */
 const oneLine = (message: string): string => message.replaceAll(/\s+/g, " ").trim()

@@ -1,6 +1,6 @@
 /**
- * `HttpsServer`: a `Handler` on a TCP port; see `TlsServer`. A body may have seven MiB, which is what controller-runtime
- * allows. A client that goes away interrupts the hook that works for it.
+ * `HttpsServer`: a `Handler` on a TCP port; see `TlsServer`. A body may have up to 7 MiB, as in controller-runtime. A
+ * client that disconnects interrupts its hook.
  */
 import * as ByteSize from "effect/ByteSize"
 import * as Effect from "effect/Effect"
@@ -13,7 +13,7 @@ import * as TlsServer from "../TlsServer.ts"
 import { type Answer, type Arrived, type Handler, rejected } from "./Handler.ts"
 
 export const defaults = {
-  /** As controller-runtime's. */
+  /** As in controller-runtime. */
   address: ":9443",
   maxBodyBytes: 7 * 1024 * 1024
 } as const

@@ -1,13 +1,13 @@
 /**
- * `Keyring`: the certificates of a webhook server, and what is to be done with them next.
+ * `Keyring`: the certificates of a webhook server, and the next step of their rotation.
  *
- * Whoever calls must trust the certificate that is shown, at every moment, though callers, replicas and the Secret in
- * which all of this is kept learn of a change one after the other. So a new authority is first trusted beside the old
- * (`AddAuthority`), then, once everybody has had time to learn of it, signs (`Issue`), and the old one is dropped only
- * when nobody shows its certificates any more (`DropAuthorities`). Between two steps lies the `overlap`.
+ * Clients must trust the served certificate at every moment, although clients, replicas and the Secret that holds all
+ * this learn of a change at different times. So a new authority is first trusted beside the old one (`AddAuthority`).
+ * Once everybody has had time to learn of it, it signs a new certificate (`Issue`). The old authority is dropped only
+ * when its certificates are no longer served (`DropAuthorities`). The `overlap` lies between two steps.
  *
- * `plan` decides and knows no time but its argument; `perform` does it. What a Secret holds is `toData` of a keyring;
- * what cannot be read is no keyring, and is replaced as a whole.
+ * `plan` decides, and knows no time but its argument; `perform` executes a step. `toSecret` and `fromSecret` convert a
+ * keyring to a Secret and back; invalid contents count as no keyring, and are replaced as a whole.
  */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -17,16 +17,16 @@ import * as Tls from "node:tls"
 import * as Certificates from "../Certificates.ts"
 
 export const defaults = {
-  /** How long an authority holds. It is replaced when a third of that is left. */
+  /** The validity of an authority. It is replaced when a third of it is left. */
   authorityValidity: "730 days",
-  /** How long a server's certificate holds. It is replaced when a third of that is left. */
+  /** The validity of a server certificate. It is replaced when a third of it is left. */
   validity: "90 days",
-  /** How long everybody has to learn of a change before the next one builds on it. */
+  /** How long everybody has to learn of a change before the next step relies on it. */
   overlap: "5 minutes"
 } as const
 
 export interface Policy {
-  /** Names that the server is reached by. */
+  /** Host names of the server. */
   readonly hosts: ReadonlyArray<string>
   readonly authorityValidity?: Duration.Input | undefined
   readonly validity?: Duration.Input | undefined
@@ -34,19 +34,19 @@ export interface Policy {
 }
 
 export interface Keyring {
-  /** All that is trusted, PEM, the newest last. */
+  /** All trusted authorities, PEM, the newest last. */
   readonly authorities: ReadonlyArray<string>
   /** The key of the newest authority, PEM. */
   readonly signingKey: string
   readonly serving: Certificates.Certificate
-  /** When authorities or who signs last changed, in milliseconds. */
+  /** When the authorities or the signer last changed, in milliseconds. */
   readonly changedAt: number
 }
 
 export type Step =
-  /** Nothing until then. */
+  /** No step until then. */
   | { readonly _tag: "Keep"; readonly until: number }
-  /** Everything anew: there is nothing to build on. */
+  /** Replace everything: nothing can be reused. */
   | { readonly _tag: "Make"; readonly why: string }
   | { readonly _tag: "AddAuthority"; readonly why: string }
   /** `settled`: only if the bundle is trusted everywhere. */
@@ -58,21 +58,21 @@ export const annotation = "webhook.effect-operator.dev/changed-at"
 
 const millis = (duration: Duration.Input): number => Duration.toMillis(Duration.fromInputUnsafe(duration))
 
-/** The bundle that callers are to trust. */
+/** The bundle for clients to trust. */
 export const bundle = ({ authorities }: Pick<Keyring, "authorities">): string => authorities.join("")
 
-/** When the certificate that is shown expires, in milliseconds. */
+/** When the served certificate expires, in milliseconds. */
 export const expiry = ({ serving }: Pick<Keyring, "serving">): number =>
   new NodeCrypto.X509Certificate(serving.certPem).validToDate.getTime()
 
-/** When a certificate is to be replaced: when a third of the time since it was made is left. */
+/** When to replace a certificate: when a third of its validity since issue is left. */
 const renewal = (certificate: NodeCrypto.X509Certificate): number => {
   const made = certificate.validFromDate.getTime() + Certificates.defaults.backdate
   const end = certificate.validToDate.getTime()
   return end - (end - made) / 3
 }
 
-/** Whether a certificate holds only from later on. */
+/** Whether a certificate is not valid yet. */
 const isEarly = (certificate: NodeCrypto.X509Certificate, now: number): boolean =>
   certificate.validFromDate.getTime() > now
 
@@ -82,7 +82,7 @@ const has = (certificate: NodeCrypto.X509Certificate, host: string): boolean =>
 const signs = (authority: NodeCrypto.X509Certificate, certificate: NodeCrypto.X509Certificate): boolean =>
   certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
 
-/** What to do with a keyring now. */
+/** The next step for a keyring. */
 export const plan = (keyring: Keyring | undefined, now: number, policy: Policy): Step => {
   if (keyring === undefined) return { _tag: "Make", why: "there are no certificates" }
   const authorities = keyring.authorities.map((pem) => new NodeCrypto.X509Certificate(pem))
@@ -157,7 +157,7 @@ export const perform = (
 const newAuthority = (now: number, { authorityValidity = defaults.authorityValidity, hosts }: Policy) =>
   Certificates.authority({
     now,
-    // Authorities are told apart by name: a verifier looks for the issuer by it.
+    // Verifiers find the issuer by name, so authorities need different names.
     commonName: `${hosts[0] ?? "webhook"}-ca-${now.toString(36)}`.slice(-64),
     validity: millis(authorityValidity)
   })
@@ -165,10 +165,10 @@ const newAuthority = (now: number, { authorityValidity = defaults.authorityValid
 const issue = (by: Certificates.Authority, now: number, { hosts, validity = defaults.validity }: Policy) =>
   Certificates.issue(by, {
     now,
-    // At most 64 characters go there; verifiers look at the alternative names.
+    // Limited to 64 characters; verifiers use the alternative names.
     commonName: (hosts[0] ?? "webhook").slice(0, 64),
     hosts,
-    // Not beyond its authority.
+    // Must not outlive its authority.
     validity: Math.min(
       millis(validity),
       new NodeCrypto.X509Certificate(by.certPem).validToDate.getTime() - now
@@ -185,7 +185,7 @@ export interface Stored {
 const encode = (text: string): string => Buffer.from(text, "utf8").toString("base64")
 const decode = (text: string | undefined): string => Buffer.from(text ?? "", "base64").toString("utf8")
 
-/** Data and annotations of the Secret. */
+/** Type, data and annotations of the Secret. */
 export const toSecret = (keyring: Keyring) => ({
   type: secretType,
   annotations: { [annotation]: new Date(keyring.changedAt).toISOString() },
@@ -199,7 +199,7 @@ export const toSecret = (keyring: Keyring) => ({
 
 const pemBlocks = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g
 
-/** The keyring of a Secret; nothing where it holds none that fits together. */
+/** The keyring in a Secret; undefined if it has no consistent one. */
 export const fromSecret = ({ data = {}, metadata }: Stored): Keyring | undefined => {
   try {
     const authorities = decode(data["ca.crt"]).match(pemBlocks) ?? []
@@ -216,7 +216,7 @@ export const fromSecret = ({ data = {}, metadata }: Stored): Keyring | undefined
     if (authorities.length === 0 || !fits(authorities.at(-1)!, keyring.signingKey) || !fits(certPem, keyPem)) {
       return undefined
     }
-    // Throws where a server could not show it: what follows the certificate is a chain, too.
+    // Throws if a server could not use it, for instance because of the chain after the certificate.
     Tls.createSecureContext({ cert: certPem, key: keyPem })
     return keyring
   } catch {

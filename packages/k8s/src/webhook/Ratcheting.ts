@@ -1,13 +1,13 @@
 /**
- * `Ratcheting`: which faults of an object that does not decode count against an update of it.
+ * `Ratcheting`: which faults of an object that does not decode count against its update.
  *
- * A Schema gets stricter, and what was stored before stays. Whoever sets a label of such an object, takes a finalizer
- * away or changes another field has not brought the fault, and often cannot mend it. So a fault counts only if it is new:
- * the old object does not have it, or has something else at its path. Nothing counts against an object that is being
- * deleted: it is to go. The API server treats the schema of a definition alike (`CRDValidationRatcheting`).
+ * When a Schema gets stricter, stored objects stay as they are. A client that sets a label, removes a finalizer or
+ * changes another field has not introduced the fault, and often cannot fix it. So a fault counts only if it is new: the
+ * old object does not have it, or has a different value at its path. Nothing counts against an object that is being
+ * deleted. The API server treats the schema of a definition in the same way (`CRDValidationRatcheting`).
  *
- * Items of lists are told apart by their index: one that moves is new. What a Schema does not come to look at, because of
- * another fault, is not seen.
+ * Items of lists are identified by their index: an item that moves is new. Faults that the Schema does not reach
+ * because of another fault are not seen.
  */
 import type * as Resource from "@effect-operator/core/Resource"
 import * as Result from "effect/Result"
@@ -20,13 +20,13 @@ export interface Before {
   readonly decoded: Result.Result<unknown, Resource.Invalid>
 }
 
-/** A fault by its field and what is wrong there: `spec.size: Expected …`. */
+/** Splits a fault such as `spec.size: Expected …` into field and message. */
 export const parts = (issue: string): { readonly field: string; readonly message: string } => {
   const [, field = "", message = issue] = /^([^\s:]+): (.*)$/s.exec(issue) ?? []
   return { field, message }
 }
 
-/** The faults that count; without an object before, all of them. */
+/** The faults that count; all of them without an old object. */
 export const counting = (
   issues: ReadonlyArray<string>,
   object: Review.JsonObject,
@@ -41,21 +41,23 @@ export const counting = (
   })
 }
 
-/** Whether it has been deleted, and only finalizers keep it. */
+/** Whether the object is being deleted, and only finalizers keep it. */
 export const isDeleted = ({ metadata }: Review.JsonObject): boolean =>
   typeof metadata === "object" && metadata !== null && "deletionTimestamp" in metadata
 
-/** A fault without a field is one of what somebody wants, and not of what the server keeps in the metadata. */
+/**
+ * A fault without a field concerns the desired state, so metadata and status, which the server maintains, are ignored.
+ */
 const valueAt = (object: Review.JsonObject, field: string): unknown => {
   const { metadata: _, status: __, ...wanted } = object
   return field === "" ? wanted : at(object, field)
 }
 
-/** What is at `spec.ports[0].name`; nothing where there is no such field. */
+/** The value at a path such as `spec.ports[0].name`; undefined if there is no such field. */
 export const at = (value: unknown, path: string): unknown => {
   if (path === "") return value
   if (typeof value !== "object" || value === null) return undefined
-  // A key may have dots in it: the longest that fits is the one.
+  // A key may contain dots: the longest matching key is used.
   const key = Object.keys(value)
     .flatMap((key) =>
       [`${key}`, `.${key}`, `[${key}]`].filter((text) => begins(path, text)).map((text) => ({ key, text }))

@@ -1,9 +1,9 @@
 /**
- * `Review`: the wire form of admission, `AdmissionReview` of admission.k8s.io/v1, read and answered.
+ * `Review`: decodes and answers an `AdmissionReview` of admission.k8s.io/v1.
  *
- * Pure. An answer repeats the uid of its question and nothing else of it; a patch goes out as base64 of a JSON patch,
- * and an empty one not at all; a denial carries a whole Status, whose code is 400 at least, so that the server does not
- * have to mend it. Version v1beta1 has not been served since Kubernetes 1.22 and is refused by name.
+ * Pure. A response contains the uid of its request and nothing else of it. A patch is sent as base64 of a JSON patch,
+ * an empty patch not at all. A denial has a complete Status with a code of at least 400, so that the server does not
+ * have to correct it. Version v1beta1 has not been served since Kubernetes 1.22, and is refused by name.
  *
  * Source: k8s.io/api/admission/v1, k8s.io/apiserver/pkg/admission/plugin/webhook/request and .../errors.
  */
@@ -14,7 +14,7 @@ export type JsonObject = Readonly<Record<string, unknown>>
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE"
 
-/** Who asks, as the server has found out. */
+/** The user, as authenticated by the server. */
 export interface User {
   readonly username: string
   readonly uid?: string
@@ -22,7 +22,7 @@ export interface User {
   readonly extra: Readonly<Record<string, ReadonlyArray<string>>>
 }
 
-/** A question, with objects as they came. */
+/** A request with its objects as received. */
 export interface Asked {
   readonly uid: string
   readonly operation: Operation | "CONNECT"
@@ -37,7 +37,7 @@ export interface Asked {
   readonly options: JsonObject | undefined
 }
 
-/** One reason of a denial. */
+/** A reason for a denial. */
 export interface Cause {
   /** `spec.replicas`, `spec.ports[0].name`. */
   readonly field: string
@@ -46,7 +46,7 @@ export interface Cause {
   readonly reason?: string
 }
 
-/** Why something is denied. */
+/** Why a request is denied. */
 export interface Denial {
   readonly message: string
   readonly reason: string
@@ -69,7 +69,7 @@ export const isObject = (value: unknown): value is JsonObject =>
 
 const textOf = (value: unknown): string => typeof value === "string" ? value : ""
 
-/** The question of a review, or what is wrong with it. */
+/** The request of a review, or what is wrong with it. */
 export const parse = (review: unknown): Result.Result<Asked, string> => {
   if (!isObject(review) || review["kind"] !== kind) return Result.fail(`the body is no ${kind}`)
   if (review["apiVersion"] !== apiVersion) {
@@ -85,7 +85,7 @@ export const parse = (review: unknown): Result.Result<Asked, string> => {
   return Result.succeed({
     uid,
     operation,
-    // Of an object that is to be named by the server there is none yet.
+    // An object to be named by the server has no name yet.
     name: textOf(request["name"]),
     namespace: textOf(request["namespace"]) || undefined,
     subresource: textOf(request["subResource"]) || undefined,
@@ -110,7 +110,7 @@ const userOf = (info: unknown): User => {
   }
 }
 
-/** The answer to a question. */
+/** The response to a request. */
 export const answer = (
   asked: Pick<Asked, "uid" | "name">,
   of: { readonly kind: string; readonly group: string },

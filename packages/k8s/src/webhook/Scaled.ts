@@ -1,9 +1,9 @@
 /**
  * `Scaled`: a write of the scale subresource, as a hook for the kind sees it.
  *
- * The API server asks about a Scale, which has the replicas and nothing else of the object. So the object is read, with
- * the client, as it is now: that is the old one, and with the replicas of the Scale at their path it is the new one.
- * Where it cannot be read there is no verdict.
+ * The API server sends a Scale, which has only the replicas of the object. So the current object is read with the
+ * client: that is the old object and, with the Scale's replicas at their path, the new one. If it cannot be read, there
+ * is no verdict.
  */
 import type * as CustomResource from "@effect-operator/core/CustomResource"
 import { KubeClient } from "@effect-operator/core/KubeClient"
@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Review from "./Review.ts"
 
-/** Where the replicas are in objects of a kind that can be scaled: `spec`, `replicas`. */
+/** The path of the replicas in objects of a kind that can be scaled: `spec`, `replicas`. */
 export const pathOf = (
   resource: Resource.Any & Partial<Pick<CustomResource.CustomResource, "scale">>
 ): ReadonlyArray<string> | undefined =>
@@ -20,7 +20,7 @@ export const pathOf = (
     ? (resource.scale?.specReplicasPath ?? ".spec.replicas").split(".").filter((key) => key !== "")
     : undefined
 
-/** What is asked about a Scale, as a question about the object behind it. */
+/** Turns a request about a Scale into a request about the object behind it. */
 export const asked = Effect.fnUntraced(function*(
   resource: Resource.Any,
   path: ReadonlyArray<string>,
@@ -35,7 +35,7 @@ export const asked = Effect.fnUntraced(function*(
   const { name, namespace } = asked
   const old = yield* client.value.get(Resource.unstructured(resource), { name, namespace })
   const spec = asked.object?.["spec"]
-  // Go leaves a zero out.
+  // Go omits a zero.
   const replicas = Review.isObject(spec) ? spec["replicas"] ?? 0 : 0
   const oldObject: Review.JsonObject = { ...old }
   return { ...asked, oldObject, object: withAt(oldObject, path, replicas) as Review.JsonObject } satisfies Review.Asked

@@ -1,9 +1,9 @@
 /**
- * `Serving`: a TLS server with the certificates that go with it: its own, kept in a Secret by all replicas, with the
- * caBundles that trust them (see `CertificateKeeper`), or those that somebody else keeps in files.
+ * `Serving`: a TLS server with its certificates: its own, kept in a Secret by all replicas, with the caBundles that
+ * trust them (see `CertificateKeeper`), or those that somebody else maintains in files.
  *
- * It listens with the first certificate, and shows those that follow. After SIGTERM it lingers (see `Linger`). Its parts
- * run under the supervisor.
+ * It listens once it has the first certificate, and switches to later ones. After SIGTERM it lingers (see `Linger`).
+ * Its parts run under the supervisor.
  */
 import * as Informers from "@effect-operator/core/Informers"
 import { KubeClient } from "@effect-operator/core/KubeClient"
@@ -28,25 +28,25 @@ import * as CertificateKeeper from "./CertificateKeeper.ts"
 import type * as Keyring from "./Keyring.ts"
 import * as Metrics from "./WebhookMetrics.ts"
 
-/** How certificates are made, or which files hold them. */
+/** How certificates are issued, or the files that contain them. */
 export type Certificates = Omit<Keyring.Policy, "hosts"> | CertificateFiles.Options
 
 export interface Options {
-  /** `webhooks`: of messages and of its parts. */
+  /** `webhooks`: used in messages and in the names of its parts. */
   readonly what: string
   /** `host:port` or `:port`. */
   readonly address: string
-  /** What to do if that cannot be listened on, after a colon. */
+  /** What to do if the address cannot be listened on; printed after a colon. */
   readonly remedy: string
   readonly certificates: Certificates
-  /** Where its own are kept. */
+  /** The Secret for its own certificates. */
   readonly secret: { readonly namespace: string; readonly name: string }
   readonly hosts: ReadonlyArray<string>
   readonly targets: ReadonlyArray<CaBundle.Target>
   readonly reachable: CaBundle.Reachable
   /** How long it is served after SIGTERM. */
   readonly linger: Duration.Input | undefined
-  /** Begins to listen. */
+  /** Starts to listen. */
   readonly listen: (
     certificate: Certificate,
     address: Endpoints.Address
@@ -60,27 +60,27 @@ export interface Serving {
   readonly trouble: () => string | undefined
 }
 
-/** What is to be told of a server. */
+/** The status of a server. */
 export interface Status {
-  /** Where it listens; nothing until it does. */
+  /** The address it listens on; undefined before. */
   readonly address: Endpoints.Address | undefined
-  /** What is wrong; nothing if all is well. */
+  /** What is wrong; undefined if all is well. */
   readonly trouble: string | undefined
 }
 
-/** A server as others see it. */
+/** A server as seen from outside. */
 export interface Served {
   /** Completes when it listens. */
   readonly ready: Effect.Effect<Endpoints.Address, Endpoints.ListenFailed>
   readonly status: Effect.Effect<Status>
-  /** Fails when a part of it has ended, which none should. */
+  /** Fails when one of its parts has ended, which should not happen. */
   readonly failure: Effect.Effect<never, Supervisor.PartFailed>
 }
 
 /**
- * Shows a server to others, and to the manager's checks under a name: ready as long as it listens and nobody has asked
- * the process to end, alive as long as all of its parts are. `more` tells of trouble besides that of the server and its
- * certificates.
+ * Exposes a server, and registers it with the manager's checks under a name: ready while it listens and the process has
+ * not been asked to stop, alive while all of its parts are. `more` reports trouble other than that of the server and
+ * its certificates.
  */
 export const show = Effect.fnUntraced(function*(
   name: string,
@@ -106,7 +106,7 @@ export const show = Effect.fnUntraced(function*(
   return { ready: serving.ready, status: Effect.sync(status), failure: supervisor.failure } satisfies Served as Served
 })
 
-/** Every name a Service goes by, and the host of a URL. */
+/** All DNS names of a Service, and the host of a URL. */
 export const hostsOf = (
   { service: { name, namespace }, url }: {
     readonly service: { readonly namespace: string; readonly name: string }
@@ -119,7 +119,7 @@ export const hostsOf = (
   ...(url === undefined ? [] : [new URL(url).hostname.replace(/^\[|\]$/g, "")])
 ]
 
-/** What is reached within this process from now on, without a socket: always ready. */
+/** A server that is called within this process, without a socket: always ready. */
 export const within = Effect.fnUntraced(function*(
   what: string,
   { linger, service: { name, port = 443 } }: {
@@ -135,7 +135,7 @@ export const within = Effect.fnUntraced(function*(
   } satisfies Serving as Serving
 })
 
-/** A server that listens as soon as it has a certificate. */
+/** A server that starts to listen as soon as it has a certificate. */
 export const make = Effect.fnUntraced(function*(supervisor: Supervisor.Supervisor, options: Options) {
   const { certificates, what } = options
   const ready = yield* Deferred.make<Endpoints.Address, Endpoints.ListenFailed>()

@@ -1,7 +1,7 @@
 /**
- * `WebhookAddress`: where hooks are served if the code does not say, from the environment.
+ * `WebhookAddress`: the address of the hooks from the environment, used if the code sets none.
  *
- * Apart from the server, so that a program without hooks reads its environment without loading one.
+ * Separate from the server, so that a program without hooks can read its environment without loading the server.
  */
 import * as Config from "effect/Config"
 import * as ConfigProvider from "effect/ConfigProvider"
@@ -19,7 +19,7 @@ export const variables = [
   { name: variable, sets: "where webhooks are served: host:port or :port" }
 ] as const satisfies ReadonlyArray<Settings.Variable>
 
-/** `host:port` or `:port`; the API server has to reach hooks, so that there is no "nowhere". */
+/** `host:port` or `:port`. There is no "off", because the API server must be able to reach hooks. */
 export const parse = (text: string): Address | undefined => {
   const address = parseAddress(text)
   return address === "off" ? undefined : address
@@ -38,7 +38,7 @@ const config = Config.option(Config.schema(
   variable
 ))
 
-/** The address in a `ConfigProvider`: the environment, as a rule. */
+/** The address from a `ConfigProvider`, usually the environment. */
 export const layerConfig: Layer.Layer<never, Config.ConfigError> = Layer.effect(
   WebhookAddress,
   Effect.flatMap(

@@ -1,7 +1,8 @@
 /**
- * Metrics of webhooks, under controller-runtime's names, so that existing dashboards work. `webhook` is the path.
+ * `WebhookMetrics`: metrics of webhooks, under controller-runtime's names, so that existing dashboards work. The label
+ * `webhook` is the path.
  *
- * Series are there from the start, with 0, for the codes 200 and 500.
+ * The series for the codes 200 and 500 exist from the start, with 0.
  */
 import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
 import * as Clock from "effect/Clock"
@@ -32,7 +33,7 @@ const expiry = Metric.gauge("effect_operator_webhook_certificate_expiry_seconds"
   description: "When the certificate that webhooks show expires, in seconds since 1970"
 })
 
-/** Makes the series of the hooks. */
+/** Creates the series of the hooks. */
 export const announce = (paths: ReadonlyArray<string>): Effect.Effect<void> =>
   Effect.gen(function*() {
     for (const webhook of paths) {
@@ -43,7 +44,7 @@ export const announce = (paths: ReadonlyArray<string>): Effect.Effect<void> =>
     yield* Metric.update(conversionPanics, 0)
   })
 
-/** Counts and times the answering of one request; one that was interrupted counts as 499, as in proxies' logs. */
+/** Counts and times the handling of a request; an interrupted one counts as 499, as in logs of proxies. */
 export const measured = <A extends { readonly status: number }, R>(
   webhook: string,
   answer: Effect.Effect<A, never, R>
@@ -68,5 +69,5 @@ export const measured = <A extends { readonly status: number }, R>(
 export const panicked = (kind: "admission" | "conversion"): Effect.Effect<void> =>
   Metric.update(kind === "admission" ? panics : conversionPanics, 1)
 
-/** A certificate is shown that holds until then, in milliseconds since 1970. */
+/** Records that a certificate is served that expires at `until`, in milliseconds since 1970. */
 export const certificateShown = (until: number): Effect.Effect<void> => Metric.update(expiry, Math.floor(until / 1000))

@@ -1,16 +1,16 @@
 /**
- * `WebhookServer`: serves hooks, with certificates of its own making, for as long as its layer lives.
+ * `WebhookServer`: serves hooks, with certificates that it issues itself, for as long as its layer lives.
  *
- * What it does besides answering: keeps certificates in a Secret that all replicas share, shows them, replaces them in
- * time, and puts the caBundle that goes with them into its webhook configurations and definitions, and back if somebody
- * takes it out (see `CertificateKeeper`). Or it shows certificates that somebody else keeps in files, such as
- * cert-manager, reads them again when they change, and leaves every caBundle alone.
+ * Besides handling requests it keeps its certificates in a Secret that all replicas share, renews them in time, and
+ * maintains the matching caBundle in its webhook configurations and definitions (see `CertificateKeeper`). Or it uses
+ * certificates that somebody else, such as cert-manager, maintains in files, reads them again when they change, and
+ * leaves every caBundle alone.
  *
  * Provide it to the manager, so that it starts before and ends after it:
- * `Manager.layer([…]).pipe(Layer.provide(server))`. It listens as soon as it has a certificate. If it cannot, or ends
- * otherwise, the manager's `launch` fails. On a `Board` it has a check, `webhooks`: whether it serves.
+ * `Manager.layer([…]).pipe(Layer.provide(server))`. It listens as soon as it has a certificate. If it cannot listen, or
+ * ends, the manager's `launch` fails. On a `Board` it has the check `webhooks`: whether it serves.
  *
- * How it is reached is the `Listener` in context: HTTPS, or, in tests, a call of the in-memory API server.
+ * The `Listener` in context decides how it is reached: over HTTPS or, in tests, by a call of the in-memory API server.
  */
 import type { KubeClient } from "@effect-operator/core/KubeClient"
 import * as Supervisor from "@effect-operator/core/Supervisor"
@@ -27,24 +27,24 @@ import * as Serving from "./Serving.ts"
 import * as WebhookAddress from "./WebhookAddress.ts"
 
 export interface Options {
-  /** Of the webhook configurations, and, with `-webhook-tls`, of the Secret. */
+  /** The name of the webhook configurations and, with `-webhook-tls` appended, of the Secret. */
   readonly name: string
-  /** The Service through which the API server comes. */
+  /** The Service through which the API server reaches the hooks. */
   readonly service: { readonly namespace: string; readonly name: string; readonly port?: number | undefined }
-  /** `https://host:port` where the API server comes from outside the cluster, instead of the Service. */
+  /** `https://host:port`, instead of the Service, if the API server must reach the hooks from outside the cluster. */
   readonly url?: string | undefined
-  /** `host:port` or `:port`; what `EFFECT_OPERATOR_WEBHOOKS_ADDRESS` says by default, and `:9443` if that is silent. */
+  /** `host:port` or `:port`; by default `EFFECT_OPERATOR_WEBHOOKS_ADDRESS`, or `:9443` if that is not set. */
   readonly address?: string | undefined
-  /** The Secret's name. */
+  /** The name of the Secret. */
   readonly secret?: string | undefined
   readonly certificates?: Serving.Certificates | undefined
   /** The largest body in bytes. */
   readonly maxBodyBytes?: number | undefined
   /** How long a request may take to arrive. */
   readonly requestTimeout?: Duration.Input | undefined
-  /** How long it is served after SIGTERM; what `EFFECT_OPERATOR_LINGER` says by default, and 5 s if that is silent. */
+  /** How long it is served after SIGTERM; by default `EFFECT_OPERATOR_LINGER`, or 5 s if that is not set. */
   readonly linger?: Duration.Input | undefined
-  /** How long answers under way may take on close. */
+  /** How long requests in flight may take on shutdown. */
   readonly closeGrace?: Duration.Input | undefined
 }
 
@@ -52,12 +52,12 @@ export class WebhookServer
   extends Context.Service<WebhookServer, Serving.Served>()("@effect-operator/k8s/webhook/WebhookServer")
 {}
 
-/** A way to be reached without a socket, and so without certificates. */
+/** A way to reach the hooks without a socket, and so without certificates. */
 export interface Listener {
   readonly listen: (handler: Handler.Handler, options: Options) => Effect.Effect<void, never, Scope.Scope>
 }
 
-/** HTTPS where there is none. */
+/** The listener in context; HTTPS if there is none. */
 export const Listener: Context.Reference<Listener | undefined> = Context.Reference<Listener | undefined>(
   "@effect-operator/k8s/webhook/Listener",
   { defaultValue: () => undefined }
@@ -70,7 +70,7 @@ export const secretName = ({ name, secret }: Pick<Options, "name" | "secret">): 
 export const reachable = ({ service, url }: Pick<Options, "service" | "url">): CaBundle.Reachable =>
   url === undefined ? { service } : { url }
 
-/** Serves the hooks. Building it does not wait for certificates: see `ready`. */
+/** Serves the hooks. Building the layer does not wait for certificates: see `ready`. */
 export const layer = <const Hs extends ReadonlyArray<Any>>(
   hooks: Hs,
   options: Options
