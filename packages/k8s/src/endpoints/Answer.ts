@@ -1,4 +1,4 @@
-/** What an endpoint is asked, and what it answers: plain values, so that no test of them needs a socket. */
+/** The request and response of an endpoint as plain values, so that tests need no socket. */
 
 export interface Asked {
   readonly method: string

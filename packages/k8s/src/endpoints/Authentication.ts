@@ -1,10 +1,10 @@
 /**
- * Who may read `/metrics` and `/debug`: whoever the API server says may `get` that path.
+ * `Authentication`: restricts `/metrics` and `/debug` to users that the API server allows to `get` the path.
  *
- * As controller-runtime's filter does: the bearer token is reviewed (TokenReview), its user's right to the path asked
- * for (SubjectAccessReview on `nonResourceURLs`), and both answers are kept for a while: a token a minute, a permission
- * five minutes, a refusal thirty seconds. Nobody is let in anonymously, nor while the API server does not answer. The
- * operator's own role needs `create` on `tokenreviews` and `subjectaccessreviews`.
+ * As in controller-runtime's filter, the bearer token is checked with a TokenReview and the user's permission with a
+ * SubjectAccessReview on `nonResourceURLs`. Both results are cached: a token for a minute, a permission for five
+ * minutes, a denial for thirty seconds. Requests are refused without a token, and while the API server does not
+ * respond. The operator's own role needs `create` on `tokenreviews` and `subjectaccessreviews`.
  */
 import type { Client } from "@effect-operator/core/Client"
 import * as Moment from "@effect-operator/core/internal/Moment"
@@ -16,9 +16,9 @@ import { TokenReview, type UserInfo } from "../kinds/authentication.v1.ts"
 import { type Answer, type Asked, text } from "./Answer.ts"
 
 export const defaults = {
-  /** How long a token is known, in milliseconds. */
+  /** How long the result of a TokenReview is cached, in milliseconds. */
   tokenFor: 60_000,
-  /** For one review with all its tries. */
+  /** For one review, with all attempts. */
   timeout: "10 seconds"
 } as const
 
@@ -26,7 +26,7 @@ const unauthorized = text(401, "Unauthorized\n")
 const forbidden = text(403, "Forbidden\n")
 const unavailable = text(500, "Authentication failed\n")
 
-/** Nothing for a request that may go on, or the answer that ends it. */
+/** Returns nothing if the request is allowed, otherwise the response that refuses it. */
 export type Guard = (asked: Asked) => Effect.Effect<Answer | undefined>
 
 /** A guard that asks an API server. */
@@ -36,7 +36,7 @@ export const make = (client: Client): Guard => {
 
   const userOf = Effect.fnUntraced(function*(token: string) {
     const now = yield* Moment.now
-    // What is kept in memory for a minute is no token that would open a door.
+    // Only a hash of the token is kept in memory.
     const id = NodeCrypto.createHash("sha256").update(token).digest("base64")
     const known = users.get(id, now)
     if (known !== undefined) return known

@@ -1,9 +1,10 @@
 /**
  * `/debug/operator`: what the operator is doing, as JSON for people and scripts.
  *
- * Queues with their keys and when each is due, reconciles under way and for how long, watches and what is wrong with
- * them, caches and their sizes, leases. Names of objects and reasons of failures are in it; contents never are. Of many
- * keys the first by age or due time are shown, a hundred unless `?limit=` says otherwise; counts are always whole.
+ * It shows queues with their keys and when each is due, running reconciles with their duration, watches and their
+ * problems, caches and their sizes, and leases. It contains names of objects and reasons of failures, but never their
+ * contents. Of many keys only the oldest or the next due are shown, a hundred unless `?limit=` sets another number;
+ * counts are always complete.
  */
 import type * as Manager from "@effect-operator/core/Manager"
 import type { KeyState } from "@effect-operator/core/QueueState"
@@ -13,7 +14,7 @@ import * as Effect from "effect/Effect"
 import { type Answer, type Asked, json } from "./Answer.ts"
 
 export const defaults = {
-  /** Keys shown of each kind. */
+  /** The number of keys shown of each kind. */
   limit: 100
 } as const
 

@@ -1,8 +1,8 @@
 /**
- * `/metrics`: every series of every manager, and of the process around them, in Prometheus' text format.
+ * `/metrics`: the metrics of all managers and of the process, in Prometheus' text format.
  *
- * Series of one manager go out as they are. Several managers may have controllers of one name: then each series says
- * whose it is, in the label `manager`.
+ * The series of a single manager are unchanged. If there are several managers, which may have controllers of the same
+ * name, each series has the label `manager`.
  */
 import type * as Manager from "@effect-operator/core/Manager"
 import * as Context from "effect/Context"
@@ -13,14 +13,14 @@ import { label } from "./Probes.ts"
 
 export const contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-/** All series as one registry, those of the process first. */
+/** All series as one registry, starting with those of the process. */
 export const merged = (
   process: Metric.MetricRegistry,
   managers: ReadonlyArray<Manager.Manager["Service"]>
 ): Metric.MetricRegistry => {
   const all: Metric.MetricRegistry = new Map(process)
   for (const [i, { metrics }] of managers.entries()) {
-    // A manager that was given the process' registry has nothing of its own.
+    // A manager that uses the process's registry has no series of its own.
     if (metrics === process) continue
     const manager = label(managers, i)
     for (const [key, series] of metrics) {
@@ -31,7 +31,7 @@ export const merged = (
   return all
 }
 
-/** The text. The exporter comes when it is first asked for: it brings all of HTTP with it. */
+/** The text. The exporter is loaded on first use, because it depends on all of Effect's HTTP modules. */
 export const answer = Effect.fnUntraced(function*(
   process: Metric.MetricRegistry,
   managers: ReadonlyArray<Manager.Manager["Service"]>

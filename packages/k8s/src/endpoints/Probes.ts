@@ -1,13 +1,13 @@
 /**
- * `/readyz`, `/livez` and `/healthz` over every manager of the process; each check also at `/readyz/<name>`.
+ * `/readyz`, `/livez` and `/healthz` for all managers of the process; each check also at `/readyz/<name>`.
  *
- * `/readyz/serving` asks for less than `/readyz`: whether what the API server calls is served, webhooks and an API of the
- * operator's own, and nobody has asked the process to stop. Caches and leases are none of its business. The probe of a Pod
- * that is an endpoint of such a Service asks this: a list that is forbidden is no reason to refuse every write that has a
- * hook, and a list that needs a conversion could never be answered if the Pod had to have it before it is called.
+ * `/readyz/serving` requires less than `/readyz`: that webhooks and the operator's own API are served, and that the
+ * process has not been asked to stop. Caches and leases do not matter. It is the readiness probe of Pods behind a
+ * Service that the API server calls: a forbidden list is no reason to refuse every write that has a webhook, and a list
+ * that needs a conversion would never succeed if the Pod had to complete it before it is called.
  *
- * `/healthz` is the old name of `/livez`. Where a process has several managers, their checks begin with the manager's
- * name, or its number.
+ * `/healthz` is the old name of `/livez`. If a process has several managers, the names of their checks start with the
+ * manager's name or number.
  */
 import * as Health from "@effect-operator/core/Health"
 import type * as Manager from "@effect-operator/core/Manager"
@@ -16,7 +16,7 @@ import { type Answer, type Asked, notFound, text } from "./Answer.ts"
 
 type Managers = ReadonlyArray<Manager.Manager["Service"]>
 
-/** The name of a manager among others; empty if it is alone. */
+/** A manager's prefix among several; just its name, if any, if it is the only one. */
 export const label = (managers: Managers, i: number): string =>
   managers.length < 2 ? managers[i]?.name ?? "" : managers[i]?.name ?? String(i)
 
@@ -41,7 +41,7 @@ const checks = Effect.fnUntraced(function*(
   return all
 })
 
-/** The check of what the API server calls, among those of readiness. */
+/** The readiness check of what the API server calls. */
 export const serving = "serving"
 
 const unserved: Health.Check = {
@@ -52,7 +52,7 @@ const unserved: Health.Check = {
 const whileServing = (report: Manager.Report): ReadonlyArray<Health.Check> =>
   Health.readiness(report).filter(({ name }) => name === "ping" || name === "shutdown")
 
-/** The answer of a probe; nothing if the path is none of theirs. */
+/** The response of a probe; undefined if the path is not a probe's. */
 export const answer = (
   managers: Managers,
   asked: Asked,

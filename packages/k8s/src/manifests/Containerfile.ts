@@ -1,30 +1,30 @@
 /**
  * `containerfile`: the image of an operator, for podman or docker, in two stages.
  *
- * The first installs and builds; the second has Node and the folder of the program, no packages, no shell, and runs as a
- * user that is not root, by number, so that a kubelet can see that. One process, which gets its signals itself.
- * Node keeps no more room for young objects than an operator has use for: by default a burst of events makes it reserve
- * more than a hundred megabytes that it does not give back.
+ * The first stage installs and builds. The second contains Node and the folder of the program, without packages or a
+ * shell, and runs as a non-root user, given by number so that kubelet can verify it. Signals go directly to the single
+ * process. Node's young generation is limited to what an operator needs: by default a burst of events makes it reserve
+ * more than a hundred megabytes that it does not return.
  */
 
 export const defaults = {
   builder: "docker.io/library/node:24-bookworm-slim",
   base: "gcr.io/distroless/nodejs24-debian12:nonroot",
-  /** Of distroless images: `nonroot`. */
+  /** The user `nonroot` of distroless images. */
   user: "65532:65532",
-  /** Megabytes of one of the three parts of V8's young generation. */
+  /** The size of a semi-space of V8's young generation, in megabytes. */
   nodeOptions: "--max-semi-space-size=16"
 } as const
 
 export interface Options {
-  /** The program, one file with all it needs, from the top of the folder that is built. */
+  /** The bundled program, relative to the build context. */
   readonly main: string
-  /** What makes it; `npm run build` by default. */
+  /** The build command; `npm run build` by default. */
   readonly build?: string | undefined
   /**
-   * What goes into the image, from the top of that folder; by default the folder of the program. A program that is not one
-   * file, or whose packages have native parts, takes them along: `["dist", "package.json", "node_modules"]`, and
-   * `build: "npm run build && npm prune --omit=dev"`.
+   * What is copied into the image, relative to the build context; by default the folder of the program. A program that
+   * is not a single file, or has packages with native parts, needs more: `["dist", "package.json", "node_modules"]`,
+   * with `build: "npm run build && npm prune --omit=dev"`.
    */
   readonly files?: ReadonlyArray<string> | undefined
 }

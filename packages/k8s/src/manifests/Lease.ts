@@ -1,33 +1,33 @@
 /**
- * `Lease`: the Leases by which the replicas of an operator elect who reconciles.
+ * `Lease`: the Leases with which the replicas of an operator elect a leader.
  *
- * One for all controllers, one for each of them, or, where they share the objects, one of each replica. Permissions, the
- * environment of the pod and the way a new version follows an old one are made from this, so that none of them speaks of
- * another Lease than the operator takes.
+ * There is one Lease for all controllers, or one for each controller or, if replicas share the objects, one for each
+ * replica. The permissions, the environment of the pod and the rollout strategy are all derived from this, so that they
+ * agree on the Leases that the operator uses.
  */
 import type * as Controller from "@effect-operator/core/Controller"
 import * as LeaderElection from "@effect-operator/core/LeaderElection"
 
-/** Whether replicas elect a leader, and of what; of the manager by default: all controllers. */
+/** Whether replicas elect a leader, and for what; by default one for the manager, that is, for all controllers. */
 export type Election = boolean | { readonly per?: LeaderElection.Per | undefined }
 
 export interface Lease {
-  /** The operator's name, to which those of the controllers, or of the replicas, are added. */
+  /** The operator's name, to which the name of a controller or replica is appended. */
   readonly name: string
   readonly per: LeaderElection.Per
 }
 
 /**
- * The names of leases that an operator has, or of whom they are: of its replicas, whose names nobody knows before, and
- * who delete what others have left; or of shards of a ring, who do not.
+ * The names of an operator's leases; or `"replicas"`, whose names are not known in advance and which delete the leases
+ * of vanished replicas; or `"shards"` of a ring, which do not delete any.
  */
 export type Names = ReadonlyArray<string> | "replicas" | "shards"
 
-/** What an operator of that name elects by; nothing where there is no election. */
+/** The lease of an operator with this name; undefined without election. */
 export const of = (name: string, election: Election = true): Lease | undefined =>
   election === false ? undefined : { name, per: election === true ? "manager" : election.per ?? "manager" }
 
-/** The names of the objects. */
+/** The names of the Lease objects. */
 export const names = (
   { name, per }: Lease,
   controllers: ReadonlyArray<Pick<Controller.Controller<any>, "name">>

@@ -1,4 +1,4 @@
-/** A manifest, as plain data in the order in which people read it. */
+/** A manifest, as plain data with keys in the usual order. */
 export interface Manifest {
   readonly apiVersion: string
   readonly kind: string

@@ -1,12 +1,12 @@
 /**
- * `Permissions`: what an operator may do, no more, and why.
+ * `Permissions`: the minimal permissions of an operator, each with its reason.
  *
- * Reading follows from what the controllers (`for`, `owns`, `watches`) and caches declare; the framework's own writes
- * follow from what they use (status, finalizers, events, a lease, certificates); what the reconcilers write or read
- * besides is declared. A watch of certain namespaces needs a Role in each of them, everything else a ClusterRole. Objects
- * that the operator knows by name are granted by name, where the verb has one: a list or watch of one object has, too.
+ * Reads follow from what the controllers (`for`, `owns`, `watches`) and caches declare. The framework's own writes
+ * follow from the features in use (status, finalizers, events, a lease, certificates). All other reads and writes of
+ * reconcilers are declared. A watch of certain namespaces needs a Role in each of them, everything else a ClusterRole.
+ * Objects with known names are granted by name if the verb has one, which includes a list or watch of a single object.
  *
- * Every permission says what it is for, so that a test can tell one that nobody used (see `RbacProof`).
+ * Every permission has an origin, so that a test can find declared ones that were not used (see `RbacProof`).
  */
 import * as Cache from "@effect-operator/core/Cache"
 import type * as Controller from "@effect-operator/core/Controller"
@@ -20,7 +20,7 @@ import type * as Lease from "./Lease.ts"
 import * as CaBundle from "../webhook/CaBundle.ts"
 import type { Any as AnyHook } from "../webhook/Hook.ts"
 
-/** `bind` and `escalate` are asked of who writes a binding of a role, or a role, that allows more than he may do himself. */
+/** `bind` and `escalate` are needed to write a binding or role that grants more than the writer has. */
 export type Verb =
   | "create"
   | "update"
@@ -34,15 +34,15 @@ export type Verb =
   | "escalate"
   | "impersonate"
 
-/** What the reconcilers do besides what follows from their declaration. */
+/** What the reconcilers do, in addition to what follows from their declarations. */
 export interface Write {
   readonly resource: Resource.Any
   readonly verbs: ReadonlyArray<Verb>
   /** `status`, `scale`, `eviction`; the object itself if absent. */
   readonly subresource?: string | undefined
-  /** Only in these; everywhere by default. */
+  /** Only in these namespaces; everywhere by default. */
   readonly namespaces?: ReadonlyArray<string> | undefined
-  /** Only objects of these names. Not for `create`: an object has none before. */
+  /** Only objects with these names. Ignored for `create`, which RBAC cannot restrict by name. */
   readonly names?: ReadonlyArray<string> | undefined
 }
 
@@ -53,28 +53,28 @@ export interface Options {
   /** The kinds of its `Cache.layer`. */
   readonly cached?: ReadonlyArray<Cache.Selected> | undefined
   readonly writes: ReadonlyArray<Write>
-  /** Kinds whose objects it brings to the stored version: see `StoredVersions`. */
+  /** Kinds whose objects it rewrites in the storage version: see `StoredVersions`. */
   readonly migrates?: ReadonlyArray<Resource.Any> | undefined
-  /** The names of its leases; none where there is no election. */
+  /** The names of its leases; none without election. */
   readonly leases?: Lease.Names | undefined
-  /** Hooks, where the operator keeps their certificates itself. */
+  /** The hooks, if the operator maintains their certificates itself. */
   readonly webhooks?: { readonly hooks: ReadonlyArray<AnyHook>; readonly secret: string } | undefined
-  /** Its own API, where it keeps the certificates itself. */
+  /** Its own API, if the operator maintains its certificates itself. */
   readonly apiService?: { readonly api: Api<any>; readonly secret: string } | undefined
-  /** Whether it asks the API server who may read its metrics. */
+  /** Whether reading its metrics needs the API server's permission. */
   readonly authentication?: boolean | undefined
 }
 
 /** A permission. */
 export interface Permission {
-  /** `""` for everywhere, or outside of any namespace. */
+  /** `""` for all namespaces, or for cluster-scoped resources. */
   readonly namespace: string
   readonly group: string
-  /** With its subresource: `pods/status`. */
+  /** Includes the subresource: `pods/status`. */
   readonly resource: string
   readonly verb: string
   readonly names: ReadonlyArray<string> | undefined
-  /** Whom it comes from: a watch, a declared write, or the framework itself. */
+  /** Where it comes from: a watch, a declared write, or the framework itself. */
   readonly origin: "watch" | "declared" | "framework"
 }
 
@@ -105,7 +105,7 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
       for (const verb of verbs) permissions.push({ namespace, group, resource, verb, names: where.names, origin })
     }
   }
-  // What is in another cluster is for its administrators to allow.
+  // Permissions in another cluster are granted by its administrators.
   const follow = (watch: Watch) => {
     if (watch.resource.cluster !== undefined) return
     allow("watch", watch.resource, watch.resource.plural, ["get", "list", "watch"], watch)
@@ -124,13 +124,13 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
     }
     if (finalize !== undefined) allow("framework", resource, resource.plural, ["patch"], { namespaces })
     if (leases === "shards") {
-      // To hand objects back, and to have children follow them.
+      // To release objects to another shard, and to label children like their owner.
       const follows = ({ owner }: Watch) => owner?.id === resource.id
       for (const watch of [watches[0]!, ...watches.filter(follows)]) {
         allow("framework", watch.resource, watch.resource.plural, ["patch"], watch)
       }
     }
-    // Owner references that block deletion need this where OwnerReferencesPermissionEnforcement is on.
+    // Needed to set owner references that block deletion if OwnerReferencesPermissionEnforcement is enabled.
     allow("framework", resource, `${resource.plural}/finalizers`, ["update"], { namespaces })
   }
   for (const { names, namespaces, resource, subresource, verbs } of options.writes) {
@@ -146,7 +146,7 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
     allow("declared", CustomResourceDefinition, `${plural}/status`, ["update"], { names })
     allow("declared", resource, resource.plural, ["list", "update"])
   }
-  // Who has neither controllers nor a lease has nothing to tell.
+  // An operator with neither controllers nor a lease records no events.
   if (options.controllers.length > 0 || leases.length > 0) {
     allow("framework", { group: "events.k8s.io", scope: "Namespaced" }, "events", ["create", "patch"], {
       namespaces: options.controllers.length === 0 ? undefined : confined
@@ -158,7 +158,7 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
     allow("framework", lease, "leases", ["create", "get", "list", "watch", "update"], own)
     if (leases === "replicas") allow("framework", lease, "leases", ["delete"], own)
   } else if (leases.length > 0) {
-    // Without a name in it a rule would be about every lease.
+    // A rule with an empty list of names would cover every lease.
     allow("framework", lease, "leases", ["create"], own)
     allow("framework", lease, "leases", ["get", "list", "watch", "update"], { ...own, names: leases })
   }
@@ -172,7 +172,7 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
   if (options.webhooks !== undefined) {
     const { hooks, secret } = options.webhooks
     keeps(secret)
-    // Who is asked about a Scale reads the object behind it.
+    // A hook on the scale subresource reads the object behind the Scale.
     for (const { registration, resource } of hooks) {
       if (!registration?.resources.includes(`${resource.plural}/scale`)) continue
       allow("framework", resource, resource.plural, ["get"])
@@ -198,15 +198,15 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
   return permissions
 }
 
-/** Whether one permission allows what another does. */
+/** Whether one permission includes another. */
 const covers = (by: Permission, permission: Permission): boolean =>
   by !== permission && by.group === permission.group && by.resource === permission.resource &&
   by.verb === permission.verb && (by.namespace === "" || by.namespace === permission.namespace) &&
   (by.names === undefined || (permission.names?.every((name) => by.names!.includes(name)) ?? false)) &&
-  // Of two that are alike one stays.
+  // Of two equal permissions one is kept.
   !(by.namespace === permission.namespace && JSON.stringify(by.names) === JSON.stringify(permission.names))
 
-/** The rules of each namespace, `""` for the ClusterRole: one per resource and names, in alphabetical order. */
+/** The rules by namespace, `""` for the ClusterRole: one per resource and list of names, in alphabetical order. */
 export const rules = (permissions: ReadonlyArray<Permission>): Readonly<Record<string, ReadonlyArray<Rule>>> => {
   const places = new Map<string, Map<string, { readonly rule: Omit<Rule, "verbs">; readonly verbs: Set<string> }>>()
   for (const permission of permissions) {
@@ -231,5 +231,5 @@ export const rules = (permissions: ReadonlyArray<Permission>): Readonly<Record<s
   )
 }
 
-/** Whether a kind is one of Kubernetes itself, whose status is that of its own controllers. */
+/** Whether a kind is built in, so that its status belongs to Kubernetes' own controllers. */
 const isBuiltIn = ({ group }: Pick<Resource.Any, "group">): boolean => groups.some(({ name }) => name === group)

@@ -1,19 +1,19 @@
 /**
- * `Ring`: the `ControllerRing` of an operator whose replicas share the objects as kubernetes-controller-sharding assigns
- * them, and what its sharder may do with them. The sharder itself is installed apart from it, once in a cluster.
+ * `Ring`: the `ControllerRing` of an operator whose replicas share objects as kubernetes-controller-sharding assigns
+ * them, and the RBAC of the sharder for these objects. The sharder itself is installed separately, once per cluster.
  *
- * Children are left out of the ring: they follow their owner (see `Ring` of `@effect-operator/core`).
+ * The ring contains no child kinds: they follow their owner (see `Ring` of `@effect-operator/core`).
  *
  * Source: docs/implement-sharding.md and config/rbac of timebertt/kubernetes-controller-sharding (v1alpha1).
  */
 import type * as Controller from "@effect-operator/core/Controller"
 
-/** Whose rights these are. */
+/** The sharder's account, which gets the permissions. */
 const sharder = { kind: "ServiceAccount", name: "sharder", namespace: "sharding-system" } as const
 
 const rbac = "rbac.authorization.k8s.io"
 
-/** The kinds that are sharded, once each. */
+/** The sharded kinds, without duplicates. */
 const shardedBy = (controllers: ReadonlyArray<Pick<Controller.Controller<any>, "resource">>) =>
   [...new Map(controllers.map(({ resource }) => [`${resource.plural}.${resource.group}`, resource])).values()].map(
     ({ group, plural }) => ({ group, resource: plural })

@@ -1,18 +1,18 @@
 /**
- * `UserRoles`: what people may do with the operator's kinds, as parts of the cluster's own roles.
+ * `UserRoles`: the permissions of people on the operator's kinds, aggregated into the cluster's own roles.
  *
- * Whoever may view, edit or administer a namespace may then do the same with the custom objects in it, without a binding
- * for each operator. Kinds without a namespace are in neither: who may change those is for the cluster's administrator to
- * say. Source of the rule: Kubernetes documentation, RBAC, "Aggregated ClusterRoles" and "User-facing roles".
+ * Anybody who may view, edit or administer a namespace can then do the same with the custom objects in it, without a
+ * binding for each operator. Cluster-scoped kinds are not included: permissions for those are the cluster
+ * administrator's decision. Source: Kubernetes documentation, RBAC, "Aggregated ClusterRoles" and "User-facing roles".
  */
 import type * as Resource from "@effect-operator/core/Resource"
 import type { Manifest } from "./Manifest.ts"
 import type { Rule } from "./Permissions.ts"
 
-/** A kind that people work with. */
+/** A kind for people to use. */
 export interface Served {
   readonly resource: Resource.Any
-  /** Whether it takes writes. */
+  /** Whether it can be written. */
   readonly writable: boolean
 }
 
@@ -21,7 +21,7 @@ const writes = ["create", "update", "patch", "delete", "deletecollection"] as co
 
 const group = "rbac.authorization.k8s.io"
 
-/** One rule for each group and list of verbs. */
+/** Merges rules with the same group and verbs. */
 const merged = (rules: ReadonlyArray<Rule>): ReadonlyArray<Rule> => {
   const out = new Map<string, Rule>()
   for (const rule of rules) {
@@ -40,7 +40,7 @@ const ruleOf = ({ group, plural }: Resource.Any, verbs: ReadonlyArray<string>, s
 
 const has = ({ subresources }: Resource.Any, subresource: string): boolean => subresources.includes(subresource)
 
-/** The status is read by everybody, and written by the operator alone. */
+/** Everybody can read the status, only the operator can write it. */
 const viewed = ({ resource }: Served): ReadonlyArray<Rule> => [
   ruleOf(resource, reads),
   ...["status", "scale"].filter((subresource) => has(resource, subresource)).map((subresource) =>
@@ -58,7 +58,7 @@ const edited = (served: Served): ReadonlyArray<Rule> => {
   ]
 }
 
-/** Two ClusterRoles, `NAME-view` and `NAME-edit`; none if no kind has a namespace. */
+/** Two ClusterRoles, `NAME-view` and `NAME-edit`; none if no kind is namespaced. */
 export const make = (
   name: string,
   labels: Readonly<Record<string, string>>,

@@ -1,12 +1,12 @@
 /**
- * `Workload`: the Deployment of an operator and what stands around it: Services, network policy, disruption budget.
+ * `Workload`: the Deployment of an operator and what belongs to it: Services, network policy, disruption budget.
  *
- * The pod passes the `restricted` security standard, has time to drain, and is probed by what the operator shows of
- * itself. Replicas elect a leader, so that a new version starts before the old one has gone; without election the old one
- * stops first. A pod that the API server calls is ready when it serves what is called (`Probes`), not when its caches are
- * full: they may need a conversion, which needs a pod that is ready. Only ready pods are called, so that one that starts,
- * hangs or ends is not; that is why the Services do not publish addresses that are not ready. Only the metrics, webhook
- * and API ports can be reached from outside the pod, besides the kubelet's probes.
+ * The pod meets the `restricted` security standard, has time to drain, and is probed through the operator's own
+ * endpoints. With leader election a new version starts before the old one has gone; without election the old one stops
+ * first. A pod that the API server calls is ready when it serves (`Probes`), not when its caches are synced: they may
+ * need a conversion, which needs a ready pod. Only ready pods are called, not those that are starting, hanging or
+ * terminating; therefore the Services do not publish not-ready addresses. From outside the pod, only the metrics,
+ * webhook and API ports can be reached, and the probes by kubelet.
  */
 import * as Manager from "@effect-operator/core/Manager"
 import * as Duration from "effect/Duration"
@@ -20,7 +20,10 @@ import type { Manifest } from "./Manifest.ts"
 
 export const defaults = {
   replicas: 1,
-  /** How much longer a pod has to end than to linger and to drain, in seconds: events, the lease, the process itself. */
+  /**
+   * How much longer than lingering and draining a pod may take to terminate, in seconds: for events, the lease and the
+   * process itself.
+   */
   graceAboveDrain: 10,
   resources: { requests: { cpu: "10m", memory: "128Mi" }, limits: { memory: "256Mi" } }
 } as const
@@ -30,18 +33,18 @@ export interface Options {
   readonly namespace: string
   readonly image: string
   readonly replicas?: number | undefined
-  /** How long reconciles under way may take on stop; the manager's 25 s by default. */
+  /** How long reconciles in flight may take on shutdown; the manager's 25 s by default. */
   readonly drain?: Duration.Input | undefined
-  /** How long after SIGTERM what the API server calls is served, where there is such a thing; 5 s by default. */
+  /** How long what the API server calls is served after SIGTERM, if there is such a thing; 5 s by default. */
   readonly linger?: Duration.Input | undefined
-  /** None where there is no election. */
+  /** Absent without election. */
   readonly lease: Lease | undefined
   readonly webhooks: boolean
-  /** Whether it serves an API of its own. */
+  /** Whether it serves its own API. */
   readonly apiService: boolean
   readonly authentication: boolean
   readonly resources?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined
-  /** Further environment variables. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>> | undefined
 }
 
@@ -102,7 +105,7 @@ export const deployment = (options: Options): Manifest => {
     metadata: { name, namespace, labels },
     spec: {
       replicas: options.replicas ?? defaults.replicas,
-      // Two operators without a leader would work against each other: the old one stops first.
+      // Without a leader two operators would work against each other, so the old one stops first.
       strategy: lease === undefined
         ? { type: "Recreate" }
         : { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
@@ -148,7 +151,7 @@ const service = (
   spec: { selector: labelsOf(name), ports: [{ ...port, protocol: "TCP" }] }
 })
 
-/** For whoever scrapes metrics, and, where there are webhooks, for the API server. */
+/** The Services for metrics and, if needed, for webhooks and the API. */
 export const services = (options: Options): ReadonlyArray<Manifest> => [
   service(options, "metrics", { name: "metrics", port: portOf(Endpoints.defaults.metrics), targetPort: "metrics" }),
   ...(options.webhooks ? [service(options, "webhook", { name: "webhooks", port: 443, targetPort: "webhooks" })] : []),
@@ -166,11 +169,11 @@ export const networkPolicy = (options: Options): Manifest => {
       policyTypes: ["Ingress"],
       ingress: [
         {
-          // Label the namespace of what scrapes: `kubectl label namespace monitoring metrics=enabled`.
+          // Label the scraper's namespace: `kubectl label namespace monitoring metrics=enabled`.
           from: [{ namespaceSelector: { matchLabels: { metrics: "enabled" } } }],
           ports: [{ protocol: "TCP", port: "metrics" }]
         },
-        // The API server is no pod that a selector could name.
+        // The API server is not a pod that a selector could match.
         ...(options.webhooks ? [{ ports: [{ protocol: "TCP", port: "webhooks" }] }] : []),
         ...(options.apiService ? [{ ports: [{ protocol: "TCP", port: "api" }] }] : [])
       ]
@@ -178,7 +181,7 @@ export const networkPolicy = (options: Options): Manifest => {
   }
 }
 
-/** Keeps one replica while nodes are drained; nothing where there is only one. */
+/** Keeps one replica running while nodes are drained; empty if there is only one replica. */
 export const disruptionBudget = (options: Options): ReadonlyArray<Manifest> => {
   const { name, namespace, replicas = defaults.replicas } = options
   return replicas < 2 ? [] : [{
