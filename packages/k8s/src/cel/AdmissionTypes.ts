@@ -1,9 +1,8 @@
 /**
- * `AdmissionTypes`: the variables that expressions of admission may use, and the types of `request` and
- * `namespaceObject`.
+ * `AdmissionTypes`: the variables of admission expressions, and the types of `request` and `namespaceObject`.
  *
- * `object`, `oldObject` and `params` may be anything. `uid`, `object` and `oldObject` are no fields of `request`, and a
- * namespace shows what identifies it and its state.
+ * `object`, `oldObject` and `params` have the type dyn. `uid`, `object` and `oldObject` are not fields of `request`,
+ * and a namespace has only its identifying metadata and its status.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/cel/compile.go.
  */
@@ -84,7 +83,7 @@ const types: Readonly<Record<string, Fields>> = {
 /** The types of `request` and `namespaceObject`. */
 export const admissionTypes: TypeProvider = provider(types)
 
-/** Which variables an expression has. */
+/** The optional variables that an expression has. */
 export interface Use {
   readonly params: boolean
   readonly authorizer: boolean

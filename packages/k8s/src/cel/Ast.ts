@@ -1,8 +1,8 @@
 /**
- * `Ast`: the form an expression has between being read and being made ready to run.
+ * `Ast`: the syntax tree of an expression, between parsing and planning.
  *
- * Operators are calls of functions with names such as `_+_`; macros are expanded while reading, so that `all`, `map`
- * and the like are all one kind of node, the fold. `at` is the place that complaints name: the operator of an
+ * Operators are calls of functions with names such as `_+_`. Macros are expanded while parsing, so `all`, `map` and
+ * similar ones all become one kind of node, the fold. `at` is the position for error messages: the operator of an
  * operation, the parenthesis of a call, the dot of a selection.
  *
  * Source: github.com/google/cel-spec/proto/cel/expr/syntax.proto.
@@ -26,7 +26,7 @@ export interface Select {
   readonly at: number
   readonly operand: Expr
   readonly field: string
-  /** Asks only whether the field is there: `has(operand.field)`. */
+  /** Whether it only tests for the field: `has(operand.field)`. */
   readonly test: boolean
 }
 
@@ -42,7 +42,7 @@ export interface ListLiteral {
   readonly kind: "list"
   readonly at: number
   readonly items: ReadonlyArray<Expr>
-  /** Positions of items written `?item`. */
+  /** Indexes of items written `?item`. */
   readonly optional: ReadonlySet<number>
 }
 
@@ -73,13 +73,15 @@ export interface StructLiteral {
   readonly fields: ReadonlyArray<StructField>
 }
 
-/** A loop: `accu` starts as `init`, becomes `step` for each element while `condition` holds, and gives `result`. */
+/**
+ * A loop: `accu` starts as `init`, becomes `step` for each element while `condition` holds, and `result` is the value.
+ */
 export interface Fold {
   readonly kind: "fold"
   readonly at: number
   readonly range: Expr
   readonly variable: string
-  /** The value, where `variable` is the index or key. */
+  /** The variable for the value, if `variable` is the index or key. */
   readonly variable2: string | undefined
   readonly accu: string
   readonly init: Expr
@@ -123,7 +125,7 @@ export const list = (at: number, items: ReadonlyArray<Expr>, optional: ReadonlyS
 })
 export const map = (at: number, entries: ReadonlyArray<MapEntry>): MapLiteral => ({ kind: "map", at, entries })
 
-/** Everything directly inside an expression, in the order it is written. */
+/** The direct subexpressions, in the order in which they are written. */
 export const children = (expr: Expr): ReadonlyArray<Expr> => {
   switch (expr.kind) {
     case "literal":
@@ -144,7 +146,7 @@ export const children = (expr: Expr): ReadonlyArray<Expr> => {
   }
 }
 
-/** The same expression in new nodes. */
+/** A deep copy with new nodes. */
 export const copy = (expr: Expr): Expr => {
   switch (expr.kind) {
     case "literal":
@@ -175,7 +177,7 @@ export const copy = (expr: Expr): Expr => {
   }
 }
 
-/** `a.b.c` of plain selections, with a dot in front where it was written so; undefined for anything else. */
+/** `a.b.c` for plain selections, with a leading dot if it was written with one; undefined for anything else. */
 export const qualifiedName = (expr: Expr): string | undefined => {
   if (expr.kind === "ident") return expr.name
   if (expr.kind !== "select" || expr.test) return undefined

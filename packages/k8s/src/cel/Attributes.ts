@@ -1,17 +1,17 @@
 /**
- * `Attributes`: a run of an expression, and looking things up in it.
+ * `Attributes`: evaluates variables and selections in a run of an expression.
  *
- * A variable with its selections, `self.a[0].?b`, is one attribute: it is looked at in one go, costs one and one more
- * for each selection, and an optional selection that finds nothing ends it with nothing found, free of charge.
+ * A variable with its selections, `self.a[0].?b`, is one attribute. It is resolved in one step and costs one, plus one
+ * for each selection. An optional selection that finds nothing ends it with an absent value, at no cost.
  *
  * Source: github.com/google/cel-go/interpreter/{attributes,runtimecost}.go.
  */
 import { Fault, fault, ListValue, MapValue, none, Optional, show, typeName, Uint, type Value } from "./Values.ts"
 
-/** One run of an expression. */
+/** A run of an expression. */
 export interface Frame {
   readonly input: Readonly<Record<string, Value>>
-  /** Variables of folds, each with a place of its own. */
+  /** The variables of folds, one slot each. */
   readonly slots: Array<Value>
   cost: number
   readonly limit: number
@@ -29,9 +29,9 @@ export const spend = (frame: Frame, cost: number): void => {
 
 /** A variable, or any other value, with selections from it. */
 export interface Attribute {
-  /** The value selected from, without the cost of the attribute. */
+  /** The value to select from, without the cost of the attribute. */
   readonly root: Step
-  /** What it costs to look at all. */
+  /** The base cost of the attribute. */
   readonly cost: 0 | 1
   readonly selections: ReadonlyArray<Selection>
 }
@@ -42,13 +42,13 @@ export interface Selection {
   readonly optional: boolean
 }
 
-/** Nothing found where something optional was looked for. */
+/** The result of an optional selection that finds nothing. */
 export const absent = Symbol("absent")
 
 const missing = (container: Value, key: Value): Fault =>
   container instanceof ListValue ? fault(`index out of bounds: ${show(key)}`) : fault(`no such key: ${show(key)}`)
 
-/** The position that a number means in a list. */
+/** The list index that a number stands for. */
 const position = (key: Value): number | Fault => {
   if (typeof key === "bigint") return Number(key)
   if (key instanceof Uint) return Number(key.value)
@@ -73,7 +73,7 @@ export const pick = (container: Value, key: Value): Value | typeof absent => {
   return container instanceof Fault ? container : absent
 }
 
-/** The value at the end of the selections; an optional once one of them is. */
+/** The value at the end of the selections; an optional if one of them is optional. */
 export const resolve = (frame: Frame, attribute: Attribute): Value => {
   let current = attribute.root(frame)
   if (attribute.selections.length === 0) return current

@@ -1,25 +1,26 @@
 /**
- * `CallCost`: what calls of functions cost, when they run.
+ * `CallCost`: the run-time cost of function calls.
  *
- * Most cost one. What goes through a string costs a tenth of its length, a regular expression that times a quarter of
- * its own; functions of lists and of libraries have rules of their own. `StaticCost` estimates the same beforehand.
+ * Most calls cost one. Traversing a string costs a tenth of its length, and matching a regular expression that times a
+ * quarter of the expression's length. Functions of lists and of libraries have rules of their own. `StaticCost`
+ * estimates costs in advance.
  *
  * Source: github.com/google/cel-go/interpreter/runtimecost.go, k8s.io/apiserver/pkg/cel/library/cost.go and
  * github.com/google/cel-go/ext/{sets,lists}.go.
  */
 import { byteLength, ListValue, MapValue, Opaque, Optional, sizeOf, typeOf, type Value } from "./Values.ts"
 
-/** Computes the cost of one call from its arguments and its result. */
+/** Computes the cost of a call from its arguments and its result. */
 export type RunTimeCost = (args: ReadonlyArray<Value>, result: Value) => number
 
-/** Cost of a character that is looked at. */
+/** The cost of traversing a character. */
 export const traversal = 0.1
-/** Cost of a character of a regular expression. */
+/** The cost of a character of a regular expression. */
 export const regexFactor = 0.25
-/** Cost of a call to the authorizer. */
+/** The cost of a call to the authorizer. */
 export const authorization = 350_000
 
-/** The size that costs go by: one for whatever has none. */
+/** The size on which costs depend; one for a value without a size. */
 export const actualSize = (value: Value | undefined): number => {
   if (value === undefined) return 1
   if (value instanceof Optional && value.value !== undefined) return actualSize(value.value)
@@ -34,7 +35,7 @@ const one: RunTimeCost = () => 1
 
 const ceilSize = (factor: number, position = 0): RunTimeCost => (args) => Math.ceil(actualSize(args[position]) * factor)
 
-/** What it costs to go through everything in a value. */
+/** The cost of traversing everything in a value. */
 const traversalCost = (value: Value): number => {
   if (typeof value === "string") return Math.floor(byteLength(value) * traversal)
   if (value instanceof Uint8Array) return Math.floor(value.length * traversal)
@@ -161,7 +162,7 @@ const byOverload: Readonly<Record<string, RunTimeCost>> = {
 
 const ordered = /^(less|greater)(_equals)?_(string|bytes)$/
 
-/** The cost of calls of a function; `overload` is "" where the values choose. */
+/** The cost rule of a function; `overload` is "" if the values choose it. */
 export const atRunTime = (name: string, overload: string): RunTimeCost => {
   const known = Object.hasOwn(byOverload, overload) ? byOverload[overload] : undefined
   if (known !== undefined) return known

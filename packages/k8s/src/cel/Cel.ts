@@ -1,14 +1,14 @@
 /**
- * `Cel`: expressions in the Common Expression Language, as a Kubernetes API server compiles and runs them.
+ * `Cel`: expressions in the Common Expression Language, compiled and evaluated as a Kubernetes API server does.
  *
  *     const made = Cel.compile("object.spec.replicas <= 5", Cel.admission({ params: false, authorizer: false }))
  *     if (made._tag === "Compiled") made.expression.evaluate({ object: Cel.fromJson(pod) })
  *
- * An expression is compiled once and evaluated as often as needed; neither throws. What is wrong is told in the words
- * of the server, ready for a field error (`compilation failed: …`) or a denial (`expression '…' resulted in error: …`).
- * Evaluation is counted: each expression has a limit of its own, and what several cost together is the caller's budget.
+ * An expression is compiled once and evaluated as often as needed; neither throws. Errors are worded as the server's,
+ * ready for a field error (`compilation failed: …`) or a denial (`expression '…' resulted in error: …`). Evaluation has
+ * a cost: each expression has a limit of its own, and the caller keeps the budget of several together.
  *
- * What the language is: https://github.com/google/cel-spec/blob/master/doc/langdef.md; what Kubernetes adds:
+ * Language definition: https://github.com/google/cel-spec/blob/master/doc/langdef.md; Kubernetes' additions:
  * https://kubernetes.io/docs/reference/using-api/cel/.
  */
 import * as AdmissionTypes from "./AdmissionTypes.ts"
@@ -21,14 +21,14 @@ export { fromJson, toJson } from "./JsonValues.ts"
 export * as Types from "./Types.ts"
 export { Fault, type Value } from "./Values.ts"
 
-/** What one evaluation may cost. */
+/** The cost limit of one evaluation. */
 export const callLimit = 1_000_000
-/** What all rules of an object, or all validations of a policy, may cost together. */
+/** The cost budget of all rules of an object, or of all validations of a policy, together. */
 export const objectBudget = 10_000_000
-/** What all match conditions of a webhook or policy may cost together. */
+/** The cost budget of all match conditions of a webhook or policy together. */
 export const matchConditionsBudget = 2_500_000
 
-/** An evaluation's result: a value that is no fault, or the server's words for what went wrong. */
+/** The result of an evaluation: a value that is not a fault, or the server's error. */
 export type Evaluated =
   | { readonly _tag: "Value"; readonly value: Value; readonly cost: number }
   | { readonly _tag: "Failed"; readonly message: string; readonly cost: number }
@@ -36,9 +36,9 @@ export type Evaluated =
 export interface Expression {
   readonly text: string
   readonly type: Types.Type
-  /** Names of the variables it uses. */
+  /** The names of the variables in use. */
   readonly uses: ReadonlySet<string>
-  /** Runs it; a variable without a value is a fault only where it is looked at. */
+  /** Evaluates it. A variable without a value is an error only if it is evaluated. */
   readonly evaluate: (variables: Readonly<Record<string, Value>>) => Evaluated
 }
 
@@ -46,7 +46,7 @@ export type Compilation =
   | { readonly _tag: "Compiled"; readonly expression: Expression }
   | { readonly _tag: "Refused"; readonly detail: string }
 
-/** The types an expression may have; none allows all. */
+/** The error if an expression does not have one of the allowed types; an empty list allows all. */
 const typeFault = (type: Types.Type, allowed: ReadonlyArray<Types.Type>): string | undefined => {
   if (allowed.length === 0 || allowed.some((one) => one.kind === "any" || Types.same(type, one))) return undefined
   const [first, ...rest] = allowed.map(typeName)
@@ -59,7 +59,7 @@ const typeFault = (type: Types.Type, allowed: ReadonlyArray<Types.Type>): string
 export const typeName = (type: Types.Type): string =>
   type.params.length === 0 ? type.name : `${type.name}(${type.params.map(typeName).join(", ")})`
 
-/** Compiles an expression that must be of one of the types. */
+/** Compiles an expression that must have one of the types. */
 export const compile = (
   text: string,
   environment: Environment.Environment,
@@ -92,7 +92,7 @@ export const compile = (
 
 const admissionEnvironments = new Map<string, Environment.Environment>()
 
-/** The environment of expressions of admission: `object`, `oldObject`, `request` and so on. */
+/** The environment of admission expressions: `object`, `oldObject`, `request` and so on. */
 export const admission = (use: AdmissionTypes.Use): Environment.Environment => {
   const key = `${use.params}/${use.authorizer}`
   let made = admissionEnvironments.get(key)

@@ -1,8 +1,8 @@
 /**
- * `Checker`: the types of an expression, and what is wrong with them.
+ * `Checker`: determines the types of an expression, or its type errors.
  *
- * Every node gets a type, every call the overloads that fit. What is only known at run time is `dyn` and fits
- * everything; several overloads may then remain. Complaints are the server's, one for each place.
+ * Every node gets a type, every call the matching overloads. A type known only at run time is `dyn` and matches
+ * everything; several overloads may then remain. Errors are worded as the server's, one for each position.
  *
  * Source: github.com/google/cel-go/checker/checker.go.
  */
@@ -12,9 +12,12 @@ import type { Issue } from "./Source.ts"
 import * as Types from "./Types.ts"
 import * as Values from "./Values.ts"
 
-/** The object types an expression may meet, and their fields. */
+/** The object types that an expression may use, and their fields. */
 export interface TypeProvider {
-  /** The type of a field; undefined if there is no such field. `keyword`: also found under its escaped name. */
+  /**
+   * The type of a field; undefined if there is no such field. `keyword`: a field may also be found under its escaped
+   * name.
+   */
   readonly field: (type: string, name: string) => Types.Type | undefined
   /** True if there is such an object type. */
   readonly isStruct: (type: string) => boolean
@@ -31,11 +34,11 @@ export type Reference =
   | { readonly _tag: "Variable"; readonly name: string }
   | { readonly _tag: "TypeName"; readonly name: string }
 
-/** What a call comes to. */
+/** The resolved function of a call. */
 export interface Resolution {
   readonly declaration: FunctionDeclaration
   readonly overloads: ReadonlyArray<Overload>
-  /** True if the call is of a function with dots in its name, and its target part of that. */
+  /** True if the function's name is qualified, and the call's target is part of that name. */
   readonly qualified: boolean
 }
 
@@ -66,7 +69,7 @@ export const check = (expr: Ast.Expr, declarations: Declarations): Checked => {
   }
 }
 
-/** Types that have a name of their own. */
+/** Types with a name in the language. */
 const typeNames: ReadonlyMap<string, Types.Type> = new Map([
   ...[
     Types.bool,
@@ -145,7 +148,7 @@ class Checker {
     return undefined
   }
 
-  /** The type of a variable, or of a type's name; notes which of them it is. */
+  /** The type of a variable or type name; records which of the two it is. */
   private named(expr: Ast.Expr, written: string): Types.Type | undefined {
     const name = written.startsWith(".") ? written.slice(1) : written
     const variable = (written === name ? this.local(name) : undefined) ?? this.declarations.variables.get(name)
@@ -290,7 +293,7 @@ class Checker {
     return Types.param(`_var${this.freeTypes++}`)
   }
 
-  /** The type with its parameters replaced by new ones, the same for the same name. */
+  /** The type with its type parameters replaced by fresh ones, consistently. */
   private instantiate(type: Types.Type, fresh: Map<string, Types.Type>): Types.Type {
     if (type.kind !== "param") {
       return type.params.length === 0
@@ -309,13 +312,13 @@ class Checker {
     return this.complain(at, `expected type '${Types.format(expected)}' but found '${Types.format(found)}'`)
   }
 
-  /** The type that both types are, told apart from the first only if that says more. */
+  /** The more general of two compatible types; dyn if they are not compatible. */
   private joined(previous: Types.Type | undefined, current: Types.Type): Types.Type {
     if (previous === undefined) return current
     if (this.known.assign([previous], [current])) {
       return Types.moreGeneral(previous, current) ? previous : current
     }
-    // Literals of mixed types are found by the validators.
+    // The validators report literals of mixed types.
     return Types.dyn
   }
 

@@ -1,5 +1,5 @@
 /**
- * `Conversions`: `int(x)`, `string(x)` and the like.
+ * `Conversions`: `int(x)`, `string(x)` and the other conversions.
  *
  * Source: `ConvertToType` of the values in github.com/google/cel-go/common/types.
  */
@@ -27,7 +27,7 @@ export const toBytes = (value: Value): Value =>
 const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
 const hexadecimal = /^([+-]?)0[xX]([0-9a-fA-F]*)\.?([0-9a-fA-F]*)[pP]([+-]?\d+)$/
 
-/** A number in Go's notation for floats, which may have a base and underscores. */
+/** Parses Go's notation for floats, which may have a base and underscores. */
 const parseDouble = (text: string): number => {
   const bare = text.replace(/(?<=[0-9a-fA-FxX])_(?=[0-9a-fA-F])/g, "")
   if (decimal.test(bare)) return Number(bare)
@@ -67,7 +67,7 @@ const truncated = (value: number): bigint | undefined => Number.isFinite(value) 
 export const toInt = (value: Value): Value => {
   if (typeof value === "bigint") return value
   if (typeof value === "number") {
-    // The bounds themselves are out of reach: they cannot be told from their neighbours.
+    // The bounds themselves are excluded, since a double cannot distinguish them from their neighbours.
     const whole = truncated(value)
     return whole === undefined || value <= -(2 ** 63) || value >= 2 ** 63 ? fault("integer overflow") : whole
   }
@@ -92,7 +92,7 @@ export const toUint = (value: Value): Value => {
   return read !== undefined && Operators.isUint(read) ? new Uint(read) : refused(value, "uint")
 }
 
-/** A number as Go's `%g` prints it: with an exponent below 1e-4 and from 1e6 on. */
+/** A number as Go's `%g` prints it: with an exponent below 1e-4 and from 1e6 up. */
 export const formatDouble = (value: number): string => {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf"
   if (value === 0) return Object.is(value, -0) ? "-0" : "0"

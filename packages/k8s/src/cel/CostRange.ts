@@ -1,7 +1,7 @@
 /**
- * `CostRange`: the least and the most that something can be: a size, or a cost.
+ * `CostRange`: the minimum and maximum of a size or cost.
  *
- * Nothing grows beyond 2^64.
+ * Values are capped at 2^64.
  */
 
 export interface Range {
@@ -9,7 +9,7 @@ export interface Range {
   readonly max: number
 }
 
-/** As much as there can be. */
+/** The cap. */
 export const limit = 2 ** 64
 
 const capped = (value: number): number => Math.min(value, limit)
@@ -22,13 +22,13 @@ export const add = (a: Range, b: Range): Range => ({ min: capped(a.min + b.min),
 
 export const multiply = (a: Range, b: Range): Range => ({ min: capped(a.min * b.min), max: capped(a.max * b.max) })
 
-/** Times a factor, rounded up. */
+/** Multiplied by a factor and rounded up. */
 export const scale = (range: Range, factor: number): Range => ({
   min: capped(Math.ceil(range.min * factor)),
   max: capped(Math.ceil(range.max * factor))
 })
 
-/** Whatever either can be. */
+/** The smallest range that contains both. */
 export const union = (a: Range, b: Range): Range => ({ min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) })
 
 export const maybeUnion = (a: Range | undefined, b: Range): Range => a === undefined ? b : union(a, b)

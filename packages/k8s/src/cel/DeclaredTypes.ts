@@ -1,9 +1,9 @@
 /**
- * `DeclaredTypes`: what expressions see of data that a schema describes.
+ * `DeclaredTypes`: the CEL types of data that a schema describes.
  *
- * Properties are fields under their escaped names (`a-b` is `a__dash__b`); what the schema says nothing about is not
- * there. A type knows how large its values can be, which is what estimates of cost go by: declared limits, or what
- * fits into a request of 3 MiB.
+ * Properties are fields under their escaped names (`a-b` is `a__dash__b`); expressions do not see what the schema does
+ * not specify. A type knows the maximum size of its values, on which cost estimates are based: from declared limits, or
+ * from what fits into a request of 3 MiB.
  *
  * Source: k8s.io/apiserver/pkg/cel/{types,limits}.go and pkg/cel/common/schemas.go.
  */
@@ -15,19 +15,19 @@ import * as Types from "./Types.ts"
 
 export interface DeclaredType {
   readonly type: Types.Type
-  /** Fields of an object, by escaped name. */
+  /** The fields of an object, by escaped name. */
   readonly fields?: ReadonlyMap<string, DeclaredType>
-  /** The type of keys of a map. */
+  /** The key type of a map. */
   readonly keys?: DeclaredType
-  /** The type of items of a list, or of values of a map. */
+  /** The item type of a list, or the value type of a map. */
   readonly items?: DeclaredType
-  /** How many items, entries or characters a value can have. */
+  /** The maximum number of items, entries or characters of a value. */
   readonly maxElements: number
-  /** The fewest bytes that a value takes in JSON. */
+  /** The minimum size of a value in JSON, in bytes. */
   readonly minSize: number
 }
 
-/** The largest request a server reads. */
+/** The size limit of a request, in bytes. */
 const maxRequestSize = 3 * 1024 * 1024
 
 const simple = (type: Types.Type, maxElements: number, minSize: number): DeclaredType => ({
@@ -85,7 +85,7 @@ const mapType = (items: DeclaredType, maxElements: number): DeclaredType => ({
 const plainText: Schema.Schema = { type: "string" }
 const objectMeta: Schema.Schema = { type: "object", properties: { name: plainText, generateName: plainText } }
 
-/** The schema of a whole object with what is always visible of its type and metadata. */
+/** The schema of a complete object, with the parts of its type and metadata that are always visible. */
 export const withTypeAndObjectMeta = (schema: Schema.Schema): Schema.Schema => {
   const { apiVersion, kind, metadata } = schema.properties ?? {}
   const complete = kind?.type === "string" && apiVersion?.type === "string" && metadata?.type === "object" &&
@@ -122,8 +122,8 @@ const objectType = (schema: Schema.Schema, name: string): DeclaredType | undefin
 }
 
 /**
- * The type of what a schema describes; undefined where expressions see nothing of it. Object types are named after
- * their place, beginning with `name`.
+ * The CEL type of a schema; undefined if expressions do not see its values. Object types are named after their path,
+ * starting with `name`.
  */
 export const fromSchema = (written: Schema.Schema, isRoot: boolean, name: string): DeclaredType | undefined => {
   if (written["x-kubernetes-int-or-string"] === true) {
@@ -157,7 +157,7 @@ export const fromSchema = (written: Schema.Schema, isRoot: boolean, name: string
   }
 }
 
-/** The object types in a type, for the checker. A reserved word is found as it is, too. */
+/** The object types within a type, for the checker. A field named like a reserved word is also found unescaped. */
 export const provider = (root: DeclaredType): TypeProvider => {
   const types = new Map<string, ReadonlyMap<string, DeclaredType>>()
   const collect = (declared: DeclaredType): void => {

@@ -1,7 +1,7 @@
 /**
- * `DeviceTypes`: what expressions that select devices may use: `device`, with its driver, attributes and capacity.
+ * `DeviceTypes`: the variable `device` of expressions that select devices, with its driver, attributes and capacity.
  *
- * Attributes may be of any type, by domain and name; a capacity is a quantity.
+ * Attributes have any type, by domain and name; a capacity is a quantity.
  *
  * Source: k8s.io/dynamic-resource-allocation/cel/compile.go.
  */
@@ -27,7 +27,7 @@ const environment = Cel.environment(
   true
 )
 
-/** What is wrong with an expression that selects devices; undefined for nothing. */
+/** The error of an expression that selects devices; undefined if it is valid. */
 export const fault = (expression: string): string | undefined => {
   const made = Cel.compile(expression, environment)
   if (made._tag === "Refused") return made.detail

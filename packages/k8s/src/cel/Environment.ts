@@ -1,8 +1,8 @@
 /**
- * `Environment`: which variables, functions and types an expression may use, and its way from text to program.
+ * `Environment`: the variables, functions and types that an expression may use, and its compilation.
  *
- * Every expression of Kubernetes has the same libraries; only variables and types differ. Compiling never fails with
- * an exception: what is wrong comes back as the text a server answers.
+ * All expressions in Kubernetes have the same libraries; only variables and types differ. Compiling never throws:
+ * errors are returned as the server's text.
  *
  * Source: k8s.io/apiserver/pkg/cel/environment/base.go, release 1.35.
  */
@@ -32,11 +32,11 @@ export interface Environment {
   readonly variables: ReadonlyMap<string, Types.Type>
   readonly provider: Checker.TypeProvider
   readonly functions: Functions
-  /** Whether expressions may give names to values, with `cel.bind`. */
+  /** Whether expressions may use `cel.bind`. */
   readonly binds: boolean
 }
 
-/** What every expression may call. */
+/** The functions of all expressions. */
 export const functions: Functions = collect(
   standardLibrary,
   urls,
@@ -51,7 +51,7 @@ export const functions: Functions = collect(
   semver
 )
 
-/** With what mutating policies may call besides. */
+/** The functions of mutating policies. */
 export const patchFunctions: Functions = collect([...functions.values()], jsonPatch)
 
 const noTypes: Checker.TypeProvider = { field: () => undefined, isStruct: () => false }
@@ -63,7 +63,7 @@ export const make = (
   binds = false
 ): Environment => ({ variables: new Map(Object.entries(variables)), provider, functions: known, binds })
 
-/** An expression whose text and types are right. */
+/** A parsed and type-checked expression. */
 export interface Compiled {
   readonly expr: Ast.Expr
   readonly checked: Checker.Checked
@@ -86,9 +86,9 @@ export const compile = (environment: Environment, text: string): Compilation => 
     : { _tag: "Compiled", compiled: { expr, checked, type: checked.typeOf(expr) } }
 }
 
-/** What runs, or why it cannot: a part of it that does not depend on variables fails. */
+/** The program; a fault if evaluating a constant part of the expression fails. */
 export const program = ({ checked, expr }: Compiled): Evaluator.Program | Fault => Evaluator.plan(expr, checked)
 
-/** Names of the variables that an expression refers to. */
+/** The names of the variables in an expression. */
 export const variablesOf = ({ checked }: Compiled): ReadonlySet<string> =>
   new Set([...checked.references.values()].filter(({ _tag }) => _tag === "Variable").map(({ name }) => name))

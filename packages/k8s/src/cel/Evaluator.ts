@@ -1,13 +1,13 @@
 /**
- * `Evaluator`: a checked expression as something that runs.
+ * `Evaluator`: turns a checked expression into a program.
  *
- * Each node becomes a function of a frame; running an expression calls no parser, looks up no name and builds no tree.
- * What does not depend on variables is computed beforehand. Every step has a cost, and an expression that costs more
- * than its limit is cancelled.
+ * Each node becomes a function of a frame; running an expression parses nothing, looks up no names and builds no tree.
+ * Parts that do not depend on variables are computed in advance. Every step has a cost, and an expression that exceeds
+ * its limit is cancelled.
  *
  * Costs follow the server's interpreter, with its peculiarities: a variable with its selections is one attribute, which
- * costs one and one more for each selection; as a branch of `?:` or as an index the variable itself is free; an
- * optional selection that finds nothing is free; so are literals, also of lists and maps.
+ * costs one plus one for each selection; as a branch of `?:` or as an index the variable itself is free; an optional
+ * selection that finds nothing is free; literals are free, including lists and maps.
  *
  * Source: github.com/google/cel-go/interpreter/{planner,interpretable,attributes,runtimecost}.go.
  */
@@ -46,21 +46,21 @@ import {
   type Value
 } from "./Values.ts"
 
-/** What an expression came to, and what that cost. */
+/** The result of a run, and its cost. */
 export interface Outcome {
   readonly value: Value
   readonly cost: number
 }
 
 export interface Program {
-  /** Runs the expression; values of variables are looked up by name. */
+  /** Runs the expression with the values of variables by name. */
   readonly run: (input: Readonly<Record<string, Value>>, limit?: number) => Outcome
 }
 
-/** The server's words for an expression that was too expensive. */
+/** The server's error for an expression that exceeds its cost limit. */
 export const costFault = "operation cancelled: actual cost limit exceeded"
 
-/** A program, or why there can be none: a constant part of it fails. */
+/** A program; a fault if evaluating a constant part fails. */
 export const plan = (expr: Ast.Expr, checked: Checked): Program | Fault => {
   const planner = new Planner(checked)
   try {
@@ -94,13 +94,13 @@ class ConstantFault extends Error {
 /** A node that is ready to run. */
 interface Planned {
   readonly step: Step
-  /** The value of a node that is the same in every run. */
+  /** The value, if it is the same in every run. */
   readonly constant?: Value
   /** The parts of an attribute. */
   readonly attribute?: Attribute
 }
 
-/** Functions whose second argument is a regular expression; a literal one is compiled beforehand. */
+/** Functions whose second argument is a regular expression; a literal one is compiled in advance. */
 const patterned = new Set(["matches", "find", "findAll"])
 
 const constant = (value: Value): Planned => ({ constant: value, step: () => value })
@@ -353,7 +353,7 @@ class Planner {
       const compiled = GoRegExp.compile(pattern)
       if (Result.isFailure(compiled)) throw new ConstantFault(fault(compiled.failure))
     }
-    // A pattern that is known beforehand is compiled then, and nobody asks any more whether an overload takes the text.
+    // A constant pattern is compiled in advance, so that only the type of the text remains to be checked.
     const run: typeof plain = typeof pattern === "string"
       ? (values) => typeof values[0] === "string" ? plain(values) : noSuchOverload
       : plain
@@ -372,7 +372,7 @@ class Planner {
           values[index] = value
           if (value instanceof Fault && wrong === undefined) {
             wrong = value
-            // Only calls with more than two arguments stop at the first that fails.
+            // Only calls with more than two arguments stop evaluating at the first failed argument.
             if (steps.length > 2) break
           }
         }
@@ -383,7 +383,7 @@ class Planner {
     }
   }
 
-  /** `in` a list of literals costs nothing but its left side, and nothing at all if there are none. */
+  /** `in` with a list of literals costs only its left side, and nothing if the list is empty. */
   private membership([item, container]: ReadonlyArray<Planned>): Planned {
     const { step } = item!
     const list = container!.constant as ListValue

@@ -1,12 +1,12 @@
 /**
- * `FieldPaths`: the `fieldPath` of a rule, such as `.spec['a.b'].c`, or that of a selectable field, against the schema it
- * goes through.
+ * `FieldPaths`: resolves the `fieldPath` of a rule, such as `.spec['a.b'].c`, or the path of a selectable field, in a
+ * schema.
  *
  * Source: `ValidFieldPath` in k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
  */
 import * as Schema from "../schema/Schema.ts"
 
-/** Delimiters, quoted names and everything between. */
+/** Splits a path into delimiters, quoted names and everything between. */
 const tokens = (path: string): ReadonlyArray<string> => path.match(/'(?:[^'\\]|\\.)*'|[.[\]]|[^.[\]]+/gs) ?? []
 
 const escapes: Readonly<Record<string, string>> = {
@@ -30,13 +30,13 @@ const unquoted = (token: string): string | undefined => {
   return wrong ? undefined : name
 }
 
-/** The path as errors print it, with the schema it leads to; or why it leads nowhere. */
+/** The path as errors print it, with the schema at its end; or why it is invalid. */
 export type Found = { readonly path: string; readonly schema: Schema.Schema } | { readonly wrong: string }
 
 const nowhere = { wrong: "does not refer to a valid field" }
 const ended = { wrong: "unexpected end of JSON path" }
 
-/** Follows a path. Names in brackets, which are quoted, may be ruled out. */
+/** Resolves a path. `brackets`: whether quoted names in brackets are allowed. */
 export const find = (path: string, root: Schema.Schema, brackets = true): Found => {
   const parts = tokens(path)
   let schema: Schema.Schema = root
@@ -62,7 +62,7 @@ export const find = (path: string, root: Schema.Schema, brackets = true): Found 
   return { path: made, schema }
 }
 
-/** The path as errors print it; undefined if it leads nowhere. */
+/** The path as errors print it; undefined if it is invalid. */
 export const normalize = (path: string, root: Schema.Schema): string | undefined => {
   const found = find(path, root)
   return "wrong" in found ? undefined : found.path

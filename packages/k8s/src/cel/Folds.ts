@@ -1,8 +1,8 @@
 /**
  * `Folds`: the loop behind the macros `all`, `exists`, `map` and so on.
  *
- * The loop runs over the elements of a list (with their positions, where two variables are asked for) or the keys of a
- * map (with their values), until the condition is false; an accumulator carries the result. Faults are results too.
+ * The loop runs over the elements of a list (with their indexes if there are two variables) or the keys of a map (with
+ * their values), until the condition is false. An accumulator carries the result, which may be a fault.
  *
  * Source: github.com/google/cel-go/interpreter/interpretable.go (evalFold).
  */
@@ -52,7 +52,7 @@ const goNames: Readonly<Record<string, string>> = {
   "kubernetes.NamedFormat": "cel.Format"
 }
 
-/** Go's names of values, as they come up where something else was expected. */
+/** Go's type names of values, for errors about unexpected types. */
 const goType = (value: Value): string => {
   switch (typeof value) {
     case "bigint":

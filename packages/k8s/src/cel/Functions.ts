@@ -1,10 +1,9 @@
 /**
- * `Functions`: how functions are declared, and which overload takes which values.
+ * `Functions`: declares functions, and selects the overload for given values.
  *
- * A function has overloads, each with a signature written as in `string.(string, int) bool` (called on a string) or
- * `(list<A>) int`. Which of them fit is settled when an expression is checked; where that leaves several, because a
- * type is only known at run time, the values choose. Operators are functions, too, with one implementation for all
- * their overloads.
+ * A function has overloads, each with a signature such as `string.(string, int) bool` (called on a string) or
+ * `(list<A>) int`. The checker determines which of them match. If several remain because a type is known only at run
+ * time, the values decide. Operators are functions, too, with one implementation for all their overloads.
  *
  * Source: github.com/google/cel-go/common/decls/decls.go.
  */
@@ -22,13 +21,13 @@ import {
   type Value
 } from "./Values.ts"
 
-/** Computes a result; arguments are never faults, and fit the signature. */
+/** Computes a result; arguments match the signature and are never faults. */
 export type Run = (...args: ReadonlyArray<never>) => Value
 
 export interface Overload {
   readonly id: string
   readonly member: boolean
-  /** The target of a member first. */
+  /** Starts with the target of a member call. */
   readonly params: ReadonlyArray<Types.Type>
   readonly result: Types.Type
   readonly run: Run
@@ -37,9 +36,9 @@ export interface Overload {
 export interface FunctionDeclaration {
   readonly name: string
   readonly overloads: ReadonlyArray<Overload>
-  /** True of a function whose overloads share an implementation that judges its arguments itself. */
+  /** True for a function with one implementation for all overloads, which checks its arguments itself. */
   readonly shared: boolean
-  /** Whether the first argument is of a type that has the operation at all; everything by default. */
+  /** Whether the type of the first argument supports the operation; true by default. */
   readonly accepts: (first: Value) => boolean
 }
 
@@ -57,7 +56,7 @@ const names: Map<string, Types.Type> = new Map([
   ["dyn", Types.dyn]
 ])
 
-/** Makes a type of a library known to signatures. */
+/** Registers a library's type for use in signatures. */
 export const named = (name: string, type: Types.Type): Types.Type => {
   names.set(name, type)
   return type
@@ -125,7 +124,7 @@ export const overload = (id: string, signature: string, run: Run): Overload => (
   run
 })
 
-/** A function with an implementation for each overload. */
+/** A function with a separate implementation for each overload. */
 export const define = (name: string, ...overloads: ReadonlyArray<Overload>): FunctionDeclaration => ({
   name,
   overloads,
@@ -146,7 +145,7 @@ export const operator = (
   accepts
 })
 
-/** All functions by name; those of the same name are one with the overloads of all. */
+/** All functions by name; declarations with the same name are merged. */
 export const collect = (...libraries: ReadonlyArray<ReadonlyArray<FunctionDeclaration>>): Functions => {
   const functions = new Map<string, FunctionDeclaration>()
   for (const declaration of libraries.flat()) {
@@ -161,7 +160,7 @@ export const collect = (...libraries: ReadonlyArray<ReadonlyArray<FunctionDeclar
   return functions
 }
 
-/** True if the value may stand where the type is wanted; of lists and maps the first entry is looked at. */
+/** True if the value matches the type; for lists and maps the first entry is checked. */
 export const fits = (type: Types.Type, value: Value): boolean => {
   switch (type.kind) {
     case "dyn":
@@ -190,11 +189,11 @@ const refuse = (name: string, args: ReadonlyArray<Value>): Fault =>
 
 const call = (run: Run, args: ReadonlyArray<Value>): Value => (run as (...args: ReadonlyArray<Value>) => Value)(...args)
 
-/** Values that are asked themselves for operations that their type does not have. */
+/** Values that implement operations themselves in Go, and so report an unsupported one differently. */
 const isReceiver = (value: Value): boolean =>
   typeof value === "string" || value instanceof Timestamp || value instanceof Duration
 
-/** What runs for one overload, or, if none is settled, for whichever takes the values. */
+/** The implementation of one overload or, if none is determined, of the first that accepts the values. */
 export const dispatch = (
   { accepts, name, overloads, shared }: FunctionDeclaration,
   settled: Overload | undefined,

@@ -1,7 +1,7 @@
 /**
- * `JsonValues`: JSON as values of expressions, where nothing is known about its types, and back.
+ * `JsonValues`: converts JSON without type information to values of expressions, and back.
  *
- * Whole numbers are ints, others doubles. Nothing is copied: lists and maps look into the JSON when they are asked.
+ * Whole numbers are ints, others doubles. Nothing is copied: lists and maps read the JSON on access.
  */
 import * as JsonValue from "../schema/JsonValue.ts"
 import * as Time from "./Time.ts"
@@ -39,11 +39,11 @@ class JsonMap extends Values.MapValue {
   }
 }
 
-/** A number as the server's JSON reader takes it. */
+/** A number as the server's JSON decoder reads it. */
 export const fromNumber = (value: number): Value =>
   Number.isInteger(value) && Math.abs(value) < 2 ** 63 ? BigInt(value) : value
 
-/** JSON of any shape; what is not there is null. */
+/** JSON of any shape; undefined is null. */
 export const fromJson = (json: unknown): Value => {
   switch (typeof json) {
     case "string":
@@ -59,7 +59,7 @@ export const fromJson = (json: unknown): Value => {
 
 const base64 = (bytes: Uint8Array): string => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))
 
-/** A value as JSON, or why it is none. */
+/** A value as JSON, or why that is impossible. */
 export const toJson = (value: Value): { readonly json: unknown } | { readonly fault: string } => {
   switch (typeof value) {
     case "string":

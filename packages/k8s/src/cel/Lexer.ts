@@ -1,14 +1,15 @@
 /**
- * `Lexer`: the tokens of an expression.
+ * `Lexer`: splits an expression into tokens.
  *
- * The longest match wins, and of two the keyword. White space and `//` comments separate tokens. What is no token is
- * told and skipped, together with the character at which that became clear, as the server's generated lexer does it.
+ * The longest match wins; between two of equal length, the keyword. White space and `//` comments separate tokens. Text
+ * that is not a token is reported and skipped, together with the character at which that became clear, as by the
+ * server's generated lexer.
  *
  * Source: the lexer rules of github.com/google/cel-go/parser/gen/CEL.g4.
  */
 import type { Issue, Source } from "./Source.ts"
 
-/** The kind of a token; for signs and keywords that is their text. */
+/** The kind of a token; for punctuation and keywords that is their text. */
 export type TokenKind =
   | "EOF"
   | "IDENTIFIER"
@@ -23,7 +24,7 @@ export type TokenKind =
 export interface Token {
   readonly kind: TokenKind
   readonly text: string
-  /** Where it begins, in code points. */
+  /** The start, in code points. */
   readonly at: number
 }
 
@@ -35,7 +36,7 @@ export interface Lexed {
 const keywords = new Set(["in", "true", "false", "null"])
 const pairs = new Set(["==", "!=", "<=", ">=", "&&", "||"])
 const signs = new Set("<>[]{}().,-!?:+*/%")
-/** First characters of a pair that are no sign themselves. */
+/** First characters of two-character operators that are not tokens themselves. */
 const halves = new Set(["=", "&", "|"])
 
 const isDigit = (char: string | undefined): boolean => char !== undefined && char >= "0" && char <= "9"
@@ -43,7 +44,7 @@ const isHex = (char: string | undefined): boolean => char !== undefined && /^[0-
 const isLetter = (char: string | undefined): boolean => char !== undefined && /^[A-Za-z_]$/.test(char)
 const isSpace = (char: string | undefined): boolean => char !== undefined && /^[ \t\r\n\f]$/.test(char)
 
-/** Where a match ends, or, if there is none, the place of the first character that fits nothing. */
+/** The end of a match or, without one, the position of the first character that does not fit. */
 type Match = { readonly kind: TokenKind; readonly end: number } | { readonly stuck: number }
 
 type Chars = ReadonlyArray<string>
@@ -76,7 +77,7 @@ const number = (chars: Chars, from: number): Match => {
   return isUnsigned(chars[whole]) ? { kind: "NUM_UINT", end: whole + 1 } : { kind: "NUM_INT", end: whole }
 }
 
-/** How many characters the escape at a backslash takes; or where it goes wrong. */
+/** The end of the escape that starts at a backslash, or the position at which it is invalid. */
 const escape = (chars: Chars, at: number): { readonly end: number } | { readonly stuck: number } => {
   const run = (from: number, count: number, ok: (char: string | undefined) => boolean) => {
     for (let index = 0; index < count; index++) if (!ok(chars[from + index])) return { stuck: from + index }
@@ -103,7 +104,7 @@ const escape = (chars: Chars, at: number): { readonly end: number } | { readonly
   }
 }
 
-/** A string from its first quote on. */
+/** A string, starting at its first quote. */
 const quoted = (chars: Chars, start: number, raw: boolean): { readonly end: number } | { readonly stuck: number } => {
   const quote = chars[start]!
   const triple = chars[start + 1] === quote && chars[start + 2] === quote
@@ -138,7 +139,7 @@ const stringEnd = (
 
 const isQuote = (char: string | undefined): boolean => char === "\"" || char === "'"
 
-/** Strings and bytes; undefined where there is no quote. */
+/** Strings and bytes; undefined if there is no quote. */
 const text = (chars: Chars, from: number): Match | undefined => {
   let at = from
   const bytes = chars[at] === "b" || chars[at] === "B"
@@ -167,7 +168,7 @@ const match = (chars: Chars, at: number): Match => {
   const char = chars[at]!
   if (isDigit(char) || char === "." && isDigit(chars[at + 1])) return number(chars, at)
   const string = text(chars, at)
-  // An unfinished string with a prefix leaves the prefix a name.
+  // For an unterminated string with a prefix, the prefix is read as a name.
   if (string !== undefined && ("end" in string || isQuote(char))) return string
   if (isLetter(char)) return word(chars, at)
   if (char === "`") return escapedWord(chars, at)
@@ -179,7 +180,7 @@ const match = (chars: Chars, at: number): Match => {
 
 const control: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
 
-/** All tokens; the last one is EOF. */
+/** All tokens, ending with EOF. */
 export const lex = ({ chars }: Source): Lexed => {
   const tokens: Array<Token> = []
   const issues: Array<Issue> = []

@@ -1,8 +1,8 @@
 /**
  * `Literals`: the values of string and bytes literals.
  *
- * The lexer has seen to it that escapes are complete. In bytes, `\x` and octal escapes are bytes and everything else
- * is UTF-8; in strings every escape is a code point.
+ * The lexer has made sure that escapes are complete. In bytes, `\x` and octal escapes are bytes and everything else is
+ * UTF-8; in strings every escape is a code point.
  *
  * Source: github.com/google/cel-go/parser/unescape.go.
  */
@@ -23,7 +23,7 @@ const utf8 = new TextEncoder()
 
 const isSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdfff
 
-/** The value of a literal as it was written, prefixes and quotes included. */
+/** The value of a literal as written, including prefixes and quotes. */
 export const unquote = (text: string): Unquoted => {
   const prefix = /^[bBrR]*/.exec(text)![0].toLowerCase()
   const quoted = text.slice(prefix.length)

@@ -1,16 +1,16 @@
 /**
- * `Macros`: calls that become other expressions while reading: `has`, `all`, `exists`, `exists_one`, `map`, `filter`,
- * their forms with index and value, `transformList`, `transformMap`, `transformMapEntry`, `sortBy`, `optMap`,
- * `optFlatMap` and, where an environment has it, `cel.bind`.
+ * `Macros`: calls that are expanded to other expressions while parsing: `has`, `all`, `exists`, `exists_one`, `map`,
+ * `filter`, their variants with index and value, `transformList`, `transformMap`, `transformMapEntry`, `sortBy`,
+ * `optMap`, `optFlatMap` and, if the environment allows it, `cel.bind`.
  *
- * A call whose name fits but whose number of arguments does not is no macro. Everything a macro makes stands, for
- * complaints, where the call stands.
+ * A call with the name of a macro but another number of arguments is not a macro. In error messages, everything in an
+ * expansion has the position of the call.
  *
  * Source: github.com/google/cel-go/parser/macro.go, cel/library.go, ext/{bindings,comprehensions,lists}.go.
  */
 import * as Ast from "./Ast.ts"
 
-/** Why a call is not a proper use of its macro. */
+/** Why a macro is misused. */
 export interface Fault {
   readonly at: number
   readonly fault: string
@@ -18,7 +18,7 @@ export interface Fault {
 
 export type Macro = (at: number, target: Ast.Expr | undefined, args: ReadonlyArray<Ast.Expr>) => Ast.Expr | Fault
 
-/** The variable in which a fold gathers its result; no expression can name it. */
+/** The variable that accumulates the result of a fold; expressions cannot refer to it. */
 export const accumulator = "@result"
 const oldAccumulator = "__result__"
 
@@ -54,7 +54,7 @@ const notOverwriting = (expr: Ast.Expr, name: string): Fault | undefined =>
     ? { at: expr.at, fault: "iteration variable overwrites accumulator variable" }
     : undefined
 
-/** The names of loop variables, or why they are none. */
+/** The names of loop variables, or why they are invalid. */
 const variables = (args: ReadonlyArray<Ast.Expr>, count: number, complaint: string): ReadonlyArray<string> | Fault => {
   const names: Array<string> = []
   for (const arg of args.slice(0, count)) {
@@ -118,7 +118,7 @@ const existsOne = (count: number): Macro => (at, target, args) => {
 
 type Gather = (at: number, names: ReadonlyArray<string>, value: Ast.Expr) => Ast.Expr
 
-/** Gathers the last argument of each element; an argument between it and the names chooses which elements. */
+/** Collects the last argument for each element; an argument between it and the names is a filter. */
 const transform = (count: number, init: (at: number) => Ast.Expr, gather: Gather): Macro => (at, target, args) => {
   const names = variables(args, count, count === 1 ? notIdentifier : simpleName)
   if (isFault(names)) return names
@@ -163,7 +163,7 @@ const has: Macro = (at, _target, [field]) =>
     ? Ast.select(at, field.operand, field.field, true)
     : { at: field!.at, fault: "invalid argument to has() macro" }
 
-/** `value` under a name in `result`. */
+/** Binds `value` to a name in `result`. */
 const bind = (at: number, name: string, value: Ast.Expr, result: Ast.Expr): Ast.Expr => ({
   kind: "fold",
   at,
@@ -229,7 +229,7 @@ const namedValue: Macro = (at, _target, [variable, value, result]) =>
     ? bind(at, variable.name, value!, result!)
     : { at: variable!.at, fault: "cel.bind() variable names must be simple identifiers" }
 
-/** The macro that a call is one of, if any; `binds` where expressions may give names to values. */
+/** The macro that a call refers to, if any; `binds`: whether `cel.bind` is allowed. */
 export const find = (
   name: string,
   count: number,

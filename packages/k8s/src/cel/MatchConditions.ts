@@ -1,11 +1,11 @@
 /**
- * `MatchConditions`: the conditions under which a webhook or policy is asked at all.
+ * `MatchConditions`: the conditions under which a webhook or policy is called.
  *
- * All must be true. One that is false settles it, whatever became of the others; otherwise one that failed makes the
- * failure policy decide: `Fail` refuses the request, `Ignore` goes on without asking. All together have a budget.
+ * All must be true. If one is false, it is not called, whatever the others result in. Otherwise, if one failed, the
+ * failure policy decides: `Fail` refuses the request, `Ignore` skips the call. All conditions share a cost budget.
  *
- * Source: k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions/matcher.go, .../plugin/cel/{condition,
- * activation}.go, and pkg/apis/admissionregistration/validation/validation.go.
+ * Source: k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions/matcher.go,
+ * .../plugin/cel/{condition,activation}.go, and pkg/apis/admissionregistration/validation/validation.go.
  */
 import * as FieldError from "../schema/FieldError.ts"
 import * as Cel from "./Cel.ts"
@@ -18,7 +18,7 @@ export interface MatchCondition {
 
 export type Match =
   | { readonly _tag: "Matches" }
-  /** `failed` is the name of the condition that was false; undefined where a failure was ignored. */
+  /** `failed` is the name of the condition that was false; undefined if a failure was ignored. */
   | { readonly _tag: "Differs"; readonly failed: string | undefined }
   | { readonly _tag: "Failed"; readonly message: string }
 
@@ -26,7 +26,7 @@ export type Matcher = (variables: Readonly<Record<string, Cel.Value>>) => Match
 
 const outOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run"
 
-/** What runs the conditions of one webhook or policy. */
+/** Evaluates the conditions of one webhook or policy. */
 export const matcher = (
   conditions: ReadonlyArray<MatchCondition>,
   failurePolicy: "Fail" | "Ignore",
@@ -59,7 +59,7 @@ export const matcher = (
   }
 }
 
-/** What is wrong with a condition's expression, at `path`. */
+/** The faults of a condition's expression at `path`. */
 export const expressionFaults = (
   expression: string,
   path: string,

@@ -1,8 +1,8 @@
 /**
  * `Operators`: equality, order and arithmetic of values.
  *
- * Values of different types are unequal, except numbers, which are compared by what they stand for. Order exists within
- * a type and between numbers. Integers have 64 bits and overflow is a fault; division by zero is one of integers only.
+ * Values of different types are unequal, except numbers, which are compared by value. Order exists within a type and
+ * between numbers. Integers have 64 bits, and overflow is a fault; division by zero is a fault only for integers.
  *
  * Source: github.com/google/cel-go/common/types.
  */
@@ -23,7 +23,7 @@ import {
   type Value
 } from "./Values.ts"
 
-/** A list or map with an equality or addition of its own, such as a list of type set. */
+/** A list or map with its own equality or addition, such as a list of type set. */
 export interface Special {
   equalsTo(other: Value): boolean | Fault
   plus?(other: ListValue): Value
@@ -46,7 +46,7 @@ export const equals = (a: Value, b: Value): boolean | Fault => {
   if (b instanceof Fault) return b
   if (a === null || b === null) return a === b
   if (typeof a === typeof b && typeof a !== "object") return a === b
-  // JavaScript compares bigint and number by value, too.
+  // JavaScript compares bigint and number by value as well.
   if (isNumber(a)) return isNumber(b) && plain(a) == plain(b)
   if (typeof a !== "object") return false
   if (isSpecial(a)) return a.equalsTo(b)
@@ -63,7 +63,7 @@ export const equals = (a: Value, b: Value): boolean | Fault => {
   return a.value === undefined || b.value === undefined ? a.value === b.value : equals(a.value, b.value)
 }
 
-/** What cannot be compared does not tell two lists apart. */
+/** Items that cannot be compared do not make two lists unequal. */
 export const listsEqual = (a: ListValue, b: ListValue): boolean => {
   if (a.size !== b.size) return false
   for (let index = 0; index < a.size; index++) {
@@ -93,7 +93,7 @@ const orderBytes = (a: Uint8Array, b: Uint8Array): number => {
   return a.length - b.length
 }
 
-/** By code point, which is what Go's comparison of bytes comes to. */
+/** By code point, which is equivalent to Go's comparison of bytes. */
 export const orderStrings = (a: string, b: string): number => {
   const length = Math.min(a.length, b.length)
   for (let index = 0; index < length; index++) {
@@ -107,7 +107,7 @@ export const orderStrings = (a: string, b: string): number => {
   return a.length - b.length
 }
 
-/** Negative, zero or positive; a fault where there is no order. */
+/** Negative, zero or positive; a fault if the values have no order. */
 export const compare = (a: Value, b: Value): number | Fault => {
   if (a instanceof Fault) return a
   if (b instanceof Fault) return b

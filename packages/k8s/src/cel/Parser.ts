@@ -1,12 +1,12 @@
 /**
- * `Parser`: an expression from its tokens.
+ * `Parser`: parses an expression from its tokens.
  *
- * A reader that goes down the grammar, one function a rule, with macros expanded where they are called. Reading stops
- * at the first error of syntax, told with the tokens that would have fitted; other complaints (reserved names, numbers
- * out of range, macros misused) are all told.
+ * A recursive descent parser with one function per grammar rule, which expands macros where they are called. It stops
+ * at the first syntax error, and reports it with the expected tokens. All other errors (reserved names, numbers out of
+ * range, misused macros) are reported.
  *
- * Source: github.com/google/cel-go/parser/parser.go and gen/CEL.g4. The server's generated parser tries harder to go on
- * after an error of syntax and may tell more than one.
+ * Source: github.com/google/cel-go/parser/parser.go and gen/CEL.g4. The server's generated parser recovers from more
+ * syntax errors, and may report several.
  */
 import * as Ast from "./Ast.ts"
 import { lex, type Token, type TokenKind } from "./Lexer.ts"
@@ -16,15 +16,15 @@ import * as Source from "./Source.ts"
 import { operand, products, relations, Stop, sums, TokenReader } from "./TokenReader.ts"
 import { Uint, type Value } from "./Values.ts"
 
-/** How many code points an expression may have. */
+/** The maximum length of an expression in code points. */
 const maxSize = 100_000
 
-/** An expression, or what is wrong with its text. */
+/** An expression, or the errors in its text. */
 export type Parsed =
   | { readonly _tag: "Expression"; readonly source: Source.Source; readonly expr: Ast.Expr }
   | { readonly _tag: "Refused"; readonly source: Source.Source; readonly issues: ReadonlyArray<Source.Issue> }
 
-/** `binds`: whether the expression may give names to values. */
+/** `binds`: whether `cel.bind` is allowed. */
 export const parse = (text: string, binds = false): Parsed => {
   const source = Source.make(text)
   const size = source.chars.length
@@ -124,7 +124,7 @@ class Parser extends TokenReader {
     return this.joined("'||'", "_||_", () => this.joined("'&&'", "_&&_", () => this.relation()))
   }
 
-  /** Terms between equal signs; many of them make a balanced tree. */
+  /** Terms joined by equal operators; many of them form a balanced tree. */
   private joined(sign: TokenKind, name: string, term: () => Ast.Expr): Ast.Expr {
     const terms = [term()]
     const places: Array<number> = []
@@ -161,7 +161,7 @@ class Parser extends TokenReader {
     const first = this.next
     let count = 0
     while (this.next.kind === kind) {
-      // The last minus before a number belongs to it.
+      // The last minus before a number belongs to the number.
       if (kind === "'-'" && count === 0 && isNumber(this.tokens[this.index + 1]!)) return this.member()
       this.take()
       count++
@@ -193,7 +193,7 @@ class Parser extends TokenReader {
       : Ast.select(dot.at, target, name.text)
   }
 
-  /** Without a name after its dot a selection is left out, where the rest can be read without it. */
+  /** A selection without a name after its dot is dropped if the rest can be parsed without it. */
   private unnamed(target: Ast.Expr, optional: boolean): Ast.Expr {
     const { at, kind, text } = this.next
     if (optional) {
@@ -285,7 +285,7 @@ class Parser extends TokenReader {
       Ast.call(open.at, leading + name.text, ...args)
   }
 
-  /** `a.b.C` if a brace follows it. */
+  /** `a.b.C` if followed by a brace. */
   private structName(): string | undefined {
     let index = this.index
     const names: Array<string> = []
@@ -336,7 +336,7 @@ class Parser extends TokenReader {
     return Ast.map(open.at, entries)
   }
 
-  /** What stands between brackets, separated by commas; one may follow the last, or stand alone. */
+  /** Comma-separated entries between brackets; a comma may follow the last entry, or stand alone. */
   private entries<A>(close: TokenKind, first: ReadonlyArray<TokenKind>, read: (index: number) => A): ReadonlyArray<A> {
     this.expect([close, "','", ...first])
     const entries: Array<A> = []

@@ -1,9 +1,9 @@
 /**
- * `RuleDefinitions`: what is wrong with the rules of a definition's schema.
+ * `RuleDefinitions`: validates the CEL rules of a definition's schema.
  *
- * A rule must be complete, compile, and be affordable: what it can cost, times how often its data can occur in a
- * request, has a limit, and so has the sum over the schema. Rules about what was before need data that can be found
- * again, so not items of lists without keys.
+ * A rule must be complete, compile, and be affordable: its estimated cost, times the number of its values in a request,
+ * is limited, and so is the sum over the schema. Transition rules need data that can be correlated with its old value,
+ * which excludes items of lists without keys.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/{validation,cel_validation}.go.
  */
@@ -16,9 +16,9 @@ import * as SchemaRules from "./SchemaRules.ts"
 
 type Errors = ReadonlyArray<FieldError.FieldError>
 
-/** What one rule may cost by estimate. */
+/** The limit for the estimated cost of one rule. */
 const ruleLimit = 10_000_000
-/** What all rules of a schema may cost by estimate. */
+/** The limit for the estimated cost of all rules of a schema. */
 const schemaLimit = 100_000_000
 
 const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"]
@@ -47,7 +47,7 @@ const fieldPathFaults = (fieldPath: string, schema: Schema.Schema, path: string)
   ]
 }
 
-/** What is wrong with the form of a schema's own rules. */
+/** Faults in the form of a schema's own rules. */
 const formFaults = (schema: Schema.Schema, path: string): Errors =>
   SchemaRules.rulesOf(schema).flatMap((rule, index) => [
     ...messageFaults(rule, path, index),
@@ -63,16 +63,16 @@ const formFaults = (schema: Schema.Schema, path: string): Errors =>
     ...fieldPathFaults(rule.fieldPath, schema, at(path, index, "fieldPath"))
   ])
 
-/** Where a schema stands among the others. */
+/** The position of a schema. */
 interface Place {
   readonly isRoot: boolean
-  /** How often its data can occur; undefined for no limit. */
+  /** How often its data can occur; undefined if that is unlimited. */
   readonly cardinality: number | undefined
-  /** The list whose items cannot be found again. */
+  /** The enclosing list whose items cannot be correlated. */
   readonly uncorrelated: string | undefined
 }
 
-/** How many values of what is inside a schema one value of it can have. */
+/** The maximum number of nested values in one value of a schema. */
 const multiplicity = (schema: Schema.Schema): number | undefined => {
   if (schema.type === "object") {
     return schema.additionalProperties === undefined
@@ -90,7 +90,7 @@ const product = (a: number | undefined, b: number | undefined): number | undefin
 
 type Visit = (schema: Schema.Schema, path: string, place: Place) => void
 
-/** Goes through the structural part of a schema, what is inside first. */
+/** Walks the structural part of a schema, inner schemas first. */
 const walk = (schema: Schema.Schema, path: string, place: Place, visit: Visit): void => {
   const inner = (child: Schema.Schema, uncorrelated = place.uncorrelated): Place => ({
     isRoot: child["x-kubernetes-embedded-resource"] === true,
@@ -136,7 +136,7 @@ interface Expense {
   readonly cost: number
 }
 
-/** What is wrong with one compiled rule; expenses are added to. */
+/** Faults of one compiled rule; adds its cost to the sums. */
 const ruleFaults = (
   compiled: SchemaRules.CompiledRule,
   path: string,
@@ -177,7 +177,7 @@ const untyped = "internal error: failed to construct type information for x-kube
 export const forms = (schema: Schema.Schema, path: string): Errors => {
   const errors: Array<FieldError.FieldError> = []
   walk(schema, path, root, (node, nodePath) => {
-    // Rules in a combination are no rules, but have a form.
+    // Rules inside a combination are never evaluated, but their form is validated.
     for (const [branch, name] of branches(node)) errors.push(...forms(branch, `${nodePath}.${name}`))
     errors.push(...formFaults(node, nodePath))
   })
@@ -203,7 +203,7 @@ const totalFaults = (expenses: ReadonlyArray<Expense>, path: string): Errors => 
   ]
 }
 
-/** Faults in what the rules of a schema say and cost; rules at or above one of the `known` errors are not looked at. */
+/** Faults in the content and cost of a schema's rules; rules at or above one of the `known` errors are skipped. */
 export const check = (schema: Schema.Schema, path: string, known: Errors): Errors => {
   const errors: Array<FieldError.FieldError> = []
   const expenses: Array<Expense> = []

@@ -1,12 +1,12 @@
 /**
- * `RuleValidation`: an object against the rules of its schema.
+ * `RuleValidation`: validates an object by the CEL rules of its schema.
  *
- * Rules run at every place their schema describes, on whatever is not null: a node's own first, then those of its
- * entries. Transition rules run where there is an old value to compare with, `optionalOldSelf` always. What a rule
- * without `oldSelf` says about a value that did not change is only a warning. All rules of an object share a budget;
- * when it is spent, or when one rule is too expensive, nothing more is checked.
+ * Rules run for every non-null value that their schema describes: first a node's own, then those of its entries.
+ * Transition rules run if there is an old value, those with `optionalOldSelf` always. If a rule without `oldSelf` is
+ * violated by an unchanged value, that is only a warning. All rules of an object share a cost budget; when it is
+ * exhausted, or one rule exceeds its own limit, nothing more is checked.
  *
- * Rules are compiled once for a schema; a schema without rules costs one look into a map.
+ * Rules are compiled once per schema; a schema without rules costs one map look-up.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go.
  */
@@ -21,7 +21,7 @@ import * as SchemaRules from "./SchemaRules.ts"
 import * as SchemaValues from "./SchemaValues.ts"
 import { Fault, none, Optional, type Value } from "./Values.ts"
 
-/** The rules of a schema and of what is inside it. */
+/** The rules of a schema and of its inner schemas. */
 interface Node {
   readonly schema: Schema.Schema
   readonly isRoot: boolean
@@ -72,14 +72,14 @@ const nodeOf = (schema: Schema.Schema, isRoot: boolean): Node | undefined => {
 /** True if there is any rule in the schema of an object. */
 export const hasRules = (schema: Schema.Schema): boolean => nodeOf(schema, true) !== undefined
 
-/** What was found, and what may still be spent; less than nothing ends the validation. */
+/** The errors so far, and the remaining budget; a negative budget ends the validation. */
 interface Run {
   readonly errors: Array<FieldError.FieldError>
   readonly warnings: Array<string>
   budget: number
 }
 
-/** The correlation of a value, and of the nearest thing around it that has one. */
+/** The correlation of a value, and that of its nearest correlated ancestor. */
 interface Ratchet {
   readonly current: Correlation.Correlation | undefined
   readonly parent: Correlation.Correlation | undefined
@@ -132,7 +132,7 @@ const violation = (
 
 const maxMessage = 5 * 1024
 
-/** The text that a messageExpression gives; undefined if it gives none that can be used. */
+/** The result of a messageExpression; undefined if it is not usable. */
 const usableMessage = (value: Value): string | undefined => {
   if (typeof value !== "string") return undefined
   const text = trimSpace(value)
@@ -167,7 +167,7 @@ const message = (
   return text === undefined ? otherwise : { text }
 }
 
-/** What is said about a rule that could not be evaluated. */
+/** The error for a rule that could not be evaluated. */
 const failure = (fault: Fault, rule: SchemaRules.Rule): string =>
   fault.message.startsWith("no such overload")
     ? `'${fault.message}': call arguments did not match a supported operator, function or macro signature for rule: ` +
@@ -291,7 +291,7 @@ const visitEntries = (run: Run, { node, old, path, ratchet }: Subject, data: Jso
 
 export interface Judged {
   readonly errors: ReadonlyArray<FieldError.FieldError>
-  /** What is forgiven, because it was so before. */
+  /** Violations that are forgiven, because the value is unchanged. */
   readonly warnings: ReadonlyArray<string>
 }
 
@@ -303,7 +303,7 @@ const judge = (node: Node, subject: Omit<Subject, "node">): Judged => {
   return run
 }
 
-/** What the rules say of an object; `previous` is what it was before an update. */
+/** The violations of an object; `previous` is the object before an update. */
 export const validate = (schema: Schema.Schema, object: unknown, previous: unknown): Judged => {
   const node = nodeOf(schema, true)
   if (node === undefined) return nothing
@@ -311,7 +311,7 @@ export const validate = (schema: Schema.Schema, object: unknown, previous: unkno
   return judge(node, { path: "", data: object, old: previous, ratchet: { current, parent: undefined } })
 }
 
-/** What the rules say of a default, as its own past and as of something new; nothing about it is forgiven. */
+/** The violations of a default, both as an unchanged and as a new value; none is forgiven. */
 export const validateDefault = (schema: Schema.Schema, path: string): ReadonlyArray<FieldError.FieldError> => {
   const node = nodeOf(schema, schema["x-kubernetes-embedded-resource"] === true)
   if (node === undefined) return []

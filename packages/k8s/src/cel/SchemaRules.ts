@@ -1,8 +1,8 @@
 /**
- * `SchemaRules`: the rules (`x-kubernetes-validations`) of one schema, compiled.
+ * `SchemaRules`: compiles the rules (`x-kubernetes-validations`) of a schema.
  *
- * `self` is the value the schema describes and `oldSelf` what it was before: a rule that uses `oldSelf` is a transition
- * rule. Compiling keeps what is wrong with a rule, for whoever wrote the definition, and what it can cost.
+ * `self` is the value that the schema describes, and `oldSelf` its old value: a rule that uses `oldSelf` is a
+ * transition rule. The result includes a rule's errors, for the author of the definition, and its estimated cost.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go.
  */
@@ -16,7 +16,7 @@ import * as StaticCost from "./StaticCost.ts"
 import * as Types from "./Types.ts"
 import { Fault } from "./Values.ts"
 
-/** A rule as it is written. */
+/** A rule as written. */
 export interface Rule {
   readonly rule: string
   readonly message: string
@@ -26,18 +26,18 @@ export interface Rule {
   readonly optionalOldSelf: boolean | undefined
 }
 
-/** An expression that can be run, or why not. */
+/** An expression that is ready to run, or why it is not. */
 export type Part =
   | { readonly _tag: "Ready"; readonly program: Program; readonly maxCost: number }
   | { readonly _tag: "Wrong"; readonly detail: string }
 
 export interface CompiledRule {
   readonly rule: Rule
-  /** Undefined of an empty rule. */
+  /** Undefined for an empty rule. */
   readonly condition: Part | undefined
   readonly usesOldSelf: boolean
   readonly message: Part | undefined
-  /** Where a violation is told, from the value on. */
+  /** The path of a violation, relative to the value. */
   readonly path: string | undefined
 }
 
@@ -58,7 +58,7 @@ export const rulesOf = (schema: Schema.Schema): ReadonlyArray<Rule> =>
     }
   })
 
-/** How objects without a name of their own are called in complaints about types. */
+/** The type name of objects without a name of their own, in type errors. */
 const selfType = "selfType1"
 
 interface Compiling {
@@ -122,7 +122,7 @@ const compileRule = (schema: Schema.Schema, declared: DeclaredTypes.DeclaredType
   }
 }
 
-/** What the rules of a schema are compiled against; undefined where expressions see nothing of its values. */
+/** The type of `self` in a schema's rules; undefined if expressions do not see its values. */
 export const declaredType = (schema: Schema.Schema, isRoot: boolean): DeclaredTypes.DeclaredType | undefined =>
   DeclaredTypes.fromSchema(schema, isRoot, selfType)
 

@@ -1,9 +1,9 @@
 /**
- * `SchemaValues`: data of a custom resource as values of expressions, by its schema.
+ * `SchemaValues`: converts data of a custom resource to values of expressions, by its schema.
  *
- * Formats become values of their own (`date-time` a timestamp), a null field of an object is absent, lists of type set
- * and map are equal in any order and are joined by `+` as sets and maps. What the schema says nothing about cannot be
- * reached, but counts where objects are compared.
+ * Formats become typed values (`date-time` a timestamp). A null field of an object is absent. Lists of type set and map
+ * are equal in any order, and `+` joins them as sets and maps. What the schema does not specify cannot be accessed, but
+ * counts when objects are compared.
  *
  * Source: k8s.io/apiserver/pkg/cel/common/valuesunstructured.go.
  */
@@ -45,7 +45,7 @@ const unexpected = (expected: string, found: unknown): Fault =>
 
 const isWhole = (value: unknown): value is number => typeof value === "number" && Number.isInteger(value)
 
-/** A value with what its schema says of it. */
+/** A value with its schema. */
 export const fromData = (data: unknown, schema: Schema.Schema): Value => {
   if (data === null || data === undefined) {
     return schema.nullable === true ? null : fault("invalid data, got null for schema with nullable=false")
@@ -83,7 +83,7 @@ const object = (data: JsonValue.JsonObject, written: Schema.Schema): Value => {
   return new ObjectData(data, schema)
 }
 
-/** The root of an object, whose type and name can always be seen. */
+/** The root of an object, whose apiVersion, kind and name are always visible. */
 export const fromRoot = (data: JsonValue.JsonObject, schema: Schema.Schema): Value =>
   new ObjectData(data, withTypeAndObjectMeta(schema))
 
@@ -180,7 +180,7 @@ class ListData extends ListValue implements Operators.Special {
   }
 }
 
-/** A value as the member of a set. */
+/** The identity of a value as member of a set. */
 const member = (value: Value): string => Values.keyText(value) ?? `?${Values.show(value)}`
 
 class SetData extends ListData {
@@ -191,7 +191,7 @@ class SetData extends ListData {
     return other.toArray().every((item) => members.has(member(item)))
   }
 
-  /** What the other list has besides is appended. */
+  /** Members that only the other list has are appended. */
   plus(other: ListValue): Value {
     const members = new Set(this.toArray().map(member))
     const added = other.toArray().filter((item) => {
@@ -212,7 +212,7 @@ class JoinedSet extends Values.ArrayList implements Operators.Special {
   }
 }
 
-/** The keys of an entry of a list of type map, as one text. */
+/** The map keys of an entry in a list of type map, as one text. */
 const entryKey = (entry: Value, keys: ReadonlyArray<string>): string =>
   entry instanceof MapValue
     ? keys.map((key) => {
@@ -234,7 +234,7 @@ const mapListsEqual = (a: ListValue, b: Value, keys: ReadonlyArray<string>): boo
   return true
 }
 
-/** Entries of the second list take the place of those with the same keys, others are appended. */
+/** Entries of the second list replace those with the same keys; others are appended. */
 const mergedEntries = (a: ListValue, b: ListValue, keys: ReadonlyArray<string>): ReadonlyArray<Value> => [
   ...new Map([...a.toArray(), ...b.toArray()].map((entry) => [entryKey(entry, keys), entry])).values()
 ]

@@ -1,38 +1,37 @@
 /**
- * `Source`: the text of an expression, and complaints about it as an API server prints them.
+ * `Source`: the text of an expression, and its errors as an API server prints them.
  *
- * A complaint names line and column, both counted from 1 and in code points, and shows the line with a mark:
+ * An error names line and column, both counted from 1 and in code points, and shows the line with a mark:
  *
  *     ERROR: <input>:1:5: undefined field 'x'
  *      | self.x
  *      | ....^
  *
- * Several are listed in the order of their places, one below the other. What does not belong to a place is told at
- * `-1:0`, without a line.
+ * Several errors are listed by position, one below the other. An error without a position is at `-1:0`, without a line.
  *
  * Source: github.com/google/cel-go/common/{error,errors,source}.go.
  */
 
 export interface Source {
-  /** The text, one code point an entry. */
+  /** The text, one code point per entry. */
   readonly chars: ReadonlyArray<string>
-  /** Where each line begins. */
+  /** The start of each line. */
   readonly lines: ReadonlyArray<number>
 }
 
-/** Something wrong with an expression. `at` counts code points; -1 is no place. */
+/** An error in an expression. `at` counts code points; -1 means no position. */
 export interface Issue {
   readonly at: number
   readonly message: string
 }
 
-/** Where an issue belongs to no place. */
+/** The position of an issue without one. */
 export const nowhere = -1
 
-/** How many issues are printed. */
+/** The maximum number of printed issues. */
 const maxIssues = 100
 
-/** Lines longer than this are not shown. */
+/** Longer lines are not shown. */
 const maxSnippet = 16384
 
 export const make = (text: string): Source => {
@@ -42,17 +41,17 @@ export const make = (text: string): Source => {
   return { chars, lines }
 }
 
-/** Line and column of a place, the line from 1, the column from 0. */
+/** Line and column of a position, the line from 1, the column from 0. */
 const locate = (source: Source, at: number): readonly [line: number, column: number] => {
   if (at < 0) return [-1, -1]
-  // There is no place in nothing.
+  // An empty text has no positions.
   if (source.chars.length === 0) return [1, -1]
   let line = source.lines.length
   while (line > 1 && source.lines[line - 1]! > at) line--
   return [line, at - source.lines[line - 1]!]
 }
 
-/** Characters of more than a byte are marked by a wide sign. */
+/** Multi-byte characters are marked by a wide sign. */
 const isWide = (char: string): boolean => char.codePointAt(0)! > 0x7f
 
 const print = (source: Source, issue: Issue): string => {

@@ -1,7 +1,7 @@
 /**
  * `StandardLibrary`: the operators and functions of the language itself.
  *
- * The order of overloads matters: where several fit, the first decides the type of the result unless another differs.
+ * The order of overloads matters: if several match, the first determines the result type, unless another one differs.
  *
  * Source: github.com/google/cel-go/common/stdlib/standard.go.
  */
@@ -43,10 +43,10 @@ const isOrdered = (value: Value): boolean =>
 const all = (types: ReadonlyArray<string>, suffix: string): Record<string, string> =>
   Object.fromEntries(types.map((type) => [`${suffix}_${ids[type] ?? type}`, `(${type}, ${type}) ${type}`]))
 
-/** How overloads name types. */
+/** The names of types in overload ids. */
 const ids: Readonly<Record<string, string>> = { int: "int64", uint: "uint64" }
 
-/** Types with an order, in the order of the overloads, with those they are compared with. */
+/** Ordered types, in the order of the overloads, with the types they can be compared to. */
 const ordered: ReadonlyArray<readonly [string, ReadonlyArray<string>]> = [
   ["bool", ["bool"]],
   ["int", ["int", "double", "uint"]],
@@ -87,7 +87,7 @@ const index = (container: Value, key: Value): Value => {
   return found === undefined ? fault(`no such key: ${String(key)}`) : found
 }
 
-/** Whether a pattern is found, as Go finds it. */
+/** Whether the text contains a match of the pattern, by Go's rules. */
 export const matches = (text: Value, pattern: Value): Value => {
   if (typeof text !== "string" || typeof pattern !== "string") return noSuchOverload
   const found = GoMatch.matches(pattern, text)
@@ -105,7 +105,7 @@ const conversion = (
   signatures: ReadonlyArray<readonly [id: string, from: string]>
 ): FunctionDeclaration => define(name, ...signatures.map(([id, from]) => overload(id, `(${from}) ${name}`, to)))
 
-/** Overload ids of the parts of timestamps. */
+/** Overload ids of the functions that return a part of a timestamp. */
 const partIds: Readonly<Record<string, string>> = {
   getFullYear: "timestamp_to_year",
   getMonth: "timestamp_to_month",
@@ -140,7 +140,7 @@ const parts = Object.entries(partIds).map(([name, id]) => {
 const unreachable = (): Value => noSuchOverload
 
 export const standardLibrary: ReadonlyArray<FunctionDeclaration> = [
-  // The evaluator has these itself.
+  // The evaluator implements these itself.
   operator("_?_:_", unreachable, { conditional: "(bool, A, A) A" }),
   operator("_&&_", unreachable, { logical_and: "(bool, bool) bool" }),
   operator("_||_", unreachable, { logical_or: "(bool, bool) bool" }),
@@ -246,7 +246,7 @@ export const standardLibrary: ReadonlyArray<FunctionDeclaration> = [
   ...parts
 ]
 
-/** Functions whose value for a literal is computed when the expression is compiled. */
+/** Functions that are evaluated at compile time for literals. */
 export const conversions: ReadonlySet<string> = new Set([
   "bool",
   "bytes",

@@ -1,6 +1,6 @@
 /**
- * `StaticCallCost`: the most that a call of a function can cost, apart from its arguments, and how large its result can
- * be. What the same calls cost when they run is `CallCost`'s business.
+ * `StaticCallCost`: estimates the maximum cost of a function call, without its arguments, and the size of its result.
+ * `CallCost` has the run-time costs of the same calls.
  *
  * Source: github.com/google/cel-go/checker/cost.go (functionCost), k8s.io/apiserver/pkg/cel/library/cost.go
  * (EstimateCallCost) and github.com/google/cel-go/ext/{sets,lists}.go.
@@ -10,12 +10,12 @@ import * as Range from "./CostRange.ts"
 import type * as Types from "./Types.ts"
 import type { Value } from "./Values.ts"
 
-/** An argument, as far as costs go. */
+/** An argument, as far as it matters for costs. */
 export interface Node {
   readonly type: Types.Type
   readonly literal: Value | undefined
   readonly size: Range.Range | undefined
-  /** What a schema says about the size of a list's items. */
+  /** The size of a list's items according to its schema. */
   readonly itemSize: () => Range.Range | undefined
 }
 
@@ -39,7 +39,7 @@ const ofArgument = (factor = traversal): Rule => (_, [arg]) =>
 
 const isText = (type: Types.Type): boolean => type.kind === "string" || type.kind === "bytes"
 
-/** The size of the items of a list; undefined of what is none. */
+/** The size of the items of a list; undefined for anything else. */
 const itemSize = (list: Node): Range.Range | undefined =>
   list.type.params.length === 0 ? undefined : list.itemSize() ?? Range.unknown
 
@@ -108,7 +108,7 @@ const selector: Rule = (_, [text]) => {
   return { cost: Range.add(Range.add(Range.fixed(10), through(size)), requirements) }
 }
 
-/** Two addresses are 4 to 16 bytes each. */
+/** An address has 4 to 16 bytes. */
 const address = { min: 4, max: 16 }
 
 const containing = (again: boolean): Rule => (_, [other], overload) => {
@@ -146,7 +146,7 @@ const fixed = (cost: number): Rule => () => ({ cost: Range.fixed(cost) })
 const table = (names: ReadonlyArray<string>, rule: Rule): Record<string, Rule> =>
   Object.fromEntries(names.map((name) => [name, rule]))
 
-/** What Kubernetes says about functions, by name. */
+/** Kubernetes' rules for functions, by name. */
 const byName: Readonly<Record<string, Rule>> = {
   check: fixed(authorization),
   fieldSelector: selector,
@@ -193,7 +193,7 @@ const flattening: Rule = (target, [depth]) =>
     ? undefined
     : allocating(depth === undefined ? 1 : whole(depth, Range.limit), sizeOf(target))
 
-/** What libraries say about their overloads. */
+/** The libraries' rules for their overloads. */
 const byOverload: Readonly<Record<string, Rule>> = {
   list_slice: (target, [start, end]) => {
     const size = whole(end, sizeOf(target).max) - whole(start, 0)
@@ -228,7 +228,7 @@ const comparing: Rule = (_, [left, right]) => ({ cost: through(smallerOf(sizeOf(
 const product: Rule = (target, [part]) =>
   target === undefined ? undefined : { cost: Range.multiply(through(sizeOf(target)), through(sizeOf(part))) }
 
-/** What the language says about its overloads. */
+/** The rules for the language's own overloads. */
 const standard: Readonly<Record<string, Rule>> = {
   string_format: (target) => target === undefined ? undefined : { cost: through(sizeOf(target)) },
   string_to_bytes: (_, [text]) => ({

@@ -1,8 +1,8 @@
 /**
- * `StaticCost`: the most an expression can cost, from what is known before it runs.
+ * `StaticCost`: estimates the maximum cost of an expression before it runs.
  *
- * Sizes of strings, lists and maps come from the schema where a path leads there, from the expression itself where it
- * says them, and are unlimited otherwise. Estimates are ranges, and stop at 2^64.
+ * Sizes of strings, lists and maps come from the schema if a path leads there, or from literals in the expression;
+ * otherwise they are unlimited. Estimates are ranges, capped at 2^64.
  *
  * Source: github.com/google/cel-go/checker/cost.go.
  */
@@ -16,8 +16,8 @@ import * as Types from "./Types.ts"
 import { codePoints } from "./Values.ts"
 
 /**
- * Where data comes from: a variable, then fields, `@items`, `@keys` and `@values`. Parts of what comes from nowhere begin
- * with themselves, so that what has one step only is taken for the root.
+ * The origin of data: a variable, followed by fields, `@items`, `@keys` and `@values`. For data without an origin the
+ * path starts with its selections, so a path of one step is taken for the root.
  */
 type Path = ReadonlyArray<string>
 
@@ -36,7 +36,7 @@ interface Local {
 
 const one = Range.fixed(1)
 
-/** The range of what an expression can cost; `root` is the type of its variables. */
+/** The cost range of an expression; `root` is the type of its variables. */
 export const estimate = (expr: Ast.Expr, checked: Checked, root: DeclaredType | undefined): Range.Range =>
   new Estimator(checked, root).cost(expr)
 
@@ -82,7 +82,7 @@ class Estimator {
   private selection(expr: Ast.Select): Range.Range {
     const reference = this.checked.references.get(expr)
     if (reference !== undefined) {
-      // A name with dots in it, such as `authorizer.requestResource`, is a variable.
+      // A qualified name, such as `authorizer.requestResource`, is a variable.
       this.paths.set(expr, [reference.name])
       return one
     }
@@ -153,7 +153,7 @@ class Estimator {
     return Range.add(base, total ?? Range.zero)
   }
 
-  /** The cost of one overload, with that of its arguments. */
+  /** The cost of one overload, including its arguments. */
   private function(
     expr: Ast.Call,
     name: string,
@@ -289,7 +289,7 @@ class Estimator {
   }
 }
 
-/** A fold that only gives a value a name. */
+/** A fold that only binds a value to a name. */
 const isBinding = (expr: Ast.Fold): boolean =>
   expr.range.kind === "list" && expr.range.items.length === 0 && expr.condition.kind === "literal" &&
   expr.condition.value === false && expr.accu !== accumulator
@@ -299,7 +299,7 @@ const unionEntries = (a: Entries | undefined, b: Entries | undefined): Entries |
     ? undefined
     : { kind: a.kind, key: Range.union(a.key, b.key), value: Range.union(a.value, b.value) }
 
-/** The size that an expression says itself. */
+/** The size of a literal. */
 const ownSize = (expr: Ast.Expr): Range.Range | undefined => {
   switch (expr.kind) {
     case "literal":

@@ -1,8 +1,8 @@
 /**
- * `Time`: texts of timestamps and durations, and the parts of both.
+ * `Time`: parses and prints timestamps and durations, and computes their parts.
  *
- * Timestamps are read as RFC 3339 and written back in the zone they were written in; durations are Go's (`1h30m`), and
- * are written in seconds. Parts of a timestamp are those of UTC unless a zone is named.
+ * Timestamps are parsed as RFC 3339 and printed in the zone in which they were written. Durations are parsed as Go's
+ * (`1h30m`) and printed in seconds. Parts of a timestamp are in UTC unless a zone is given.
  *
  * Source: Go's time package, and github.com/google/cel-go/common/types/{timestamp,duration}.go.
  */
@@ -12,7 +12,7 @@ const second = 1_000_000_000n
 
 const daysIn = (year: number, month: number): number => new Date(Date.UTC(2000 + year % 400, month, 0)).getUTCDate()
 
-/** Milliseconds since 1970 of a day, also before the year 100. */
+/** A day in milliseconds since 1970; also for years before 100. */
 const dayMillis = (year: number, month: number, day: number): number => {
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)
@@ -21,7 +21,7 @@ const dayMillis = (year: number, month: number, day: number): number => {
 
 const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:(Z)|([+-])(\d{2}):(\d{2}))$/
 
-/** A timestamp from RFC 3339; undefined if it is none. */
+/** Parses RFC 3339; undefined if the text is invalid. */
 export const parseTimestamp = (text: string): Timestamp | undefined => {
   const parts = rfc3339.exec(text)
   if (parts === null) return undefined
@@ -43,7 +43,7 @@ export const parseTimestamp = (text: string): Timestamp | undefined => {
   return new Timestamp(seconds * second + BigInt(fraction.slice(0, 9).padEnd(9, "0")), offset)
 }
 
-/** A whole day, `2006-01-02`. */
+/** Parses a date, `2006-01-02`. */
 export const parseDate = (text: string): Timestamp | undefined => parseTimestamp(`${text}T00:00:00Z`)
 
 const floorDiv = (a: bigint, b: bigint): bigint => a >= 0n ? a / b : -((-a + b - 1n) / b)
@@ -78,7 +78,7 @@ const units: Readonly<Record<string, bigint>> = {
 
 const term = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy
 
-/** A duration as Go's `time.ParseDuration` reads it; undefined if it is none, or too long. */
+/** Parses a duration as Go's `time.ParseDuration` does; undefined if it is invalid or too long. */
 export const parseDuration = (text: string): Duration | undefined => {
   const sign = /^[+-]/.test(text) ? text[0] : ""
   const rest = text.slice(sign!.length)
@@ -97,7 +97,7 @@ export const parseDuration = (text: string): Duration | undefined => {
   return nanos < -(2n ** 63n) || nanos >= 2n ** 63n ? undefined : new Duration(nanos)
 }
 
-/** Seconds, with as many digits as it takes. */
+/** Seconds, with as many decimals as needed. */
 export const formatDuration = ({ nanos }: Duration): string => {
   const seconds = Number(nanos / second) + Number(nanos % second) / 1e9
   return `${plainNumber(seconds)}s`
@@ -110,7 +110,7 @@ const plainNumber = (value: number): string => {
   return value.toFixed(9).replace(/\.?0+$/, "")
 }
 
-/** The clock parts of a timestamp somewhere. */
+/** The local parts of a timestamp. */
 interface Parts {
   readonly date: Date
   readonly nanos: bigint
@@ -122,7 +122,7 @@ const partsAt = ({ nanos }: Timestamp, offsetMinutes: number): Parts => {
   return { date: new Date(Number(seconds) * 1000), nanos: local - seconds * second }
 }
 
-/** Minutes east of UTC that a named zone has at a time. */
+/** A named zone's offset from UTC at a time, in minutes. */
 const zoneOffset = (zone: string, at: Timestamp): number | Fault => {
   if (zone === "" || zone === "UTC") return 0
   const millis = Number(floorDiv(at.nanos, second)) * 1000
@@ -154,7 +154,7 @@ const offsetOf = (zone: string, at: Timestamp): number | Fault => {
 const dayOfYear = (date: Date): number =>
   Math.floor((date.getTime() - dayMillis(date.getUTCFullYear(), 1, 1)) / 86_400_000)
 
-/** The functions that take a timestamp apart. */
+/** The functions that return a part of a timestamp. */
 export const timestampParts: Readonly<Record<string, (parts: Parts) => number>> = {
   getFullYear: ({ date }) => date.getUTCFullYear(),
   getMonth: ({ date }) => date.getUTCMonth(),
@@ -168,13 +168,13 @@ export const timestampParts: Readonly<Record<string, (parts: Parts) => number>> 
   getMilliseconds: ({ nanos }) => Number(nanos / 1_000_000n)
 }
 
-/** One part of a timestamp, in a zone. */
+/** A part of a timestamp, in a zone. */
 export const timestampPart = (name: string, at: Timestamp, zone = ""): Value => {
   const offset = offsetOf(zone, at)
   return offset instanceof Fault ? offset : BigInt(timestampParts[name]!(partsAt(at, offset)))
 }
 
-/** What one part of a duration counts, in nanoseconds. */
+/** The unit of each part of a duration, in nanoseconds. */
 export const durationParts: Readonly<Record<string, bigint>> = {
   getHours: 3600n * second,
   getMinutes: 60n * second,

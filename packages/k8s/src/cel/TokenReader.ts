@@ -1,22 +1,22 @@
 /**
- * `TokenReader`: the tokens of an expression, taken one after the other, and the words for those that do not fit.
+ * `TokenReader`: reads the tokens of an expression one by one, and reports unexpected ones.
  *
- * One token too many before the one that must come, or one missing where what follows fits, is told and forgiven, as
- * the server's generated parser does; anything else ends the reading. Complaints list the tokens that would have
- * fitted, in the order of the grammar's vocabulary.
+ * A single extra token before the expected one, or a single missing token if what follows fits, is reported and skipped
+ * over, as in the server's generated parser; anything else ends the parsing. Errors list the expected tokens, in the
+ * order of the grammar's vocabulary.
  *
  * Source: github.com/google/cel-go/parser/gen/CEL.g4 and ANTLR's default error strategy.
  */
 import type { Token, TokenKind } from "./Lexer.ts"
 import * as Source from "./Source.ts"
 
-/** How deep expressions may be nested. */
+/** The maximum nesting of expressions. */
 const maxDepth = 250
 
-/** The end of reading; the reason is among the issues. */
+/** Ends the parsing; the reason is among the issues. */
 export class Stop extends Error {}
 
-/** Tokens in the order in which complaints list them. */
+/** Tokens in the order in which errors list them. */
 const order: ReadonlyArray<TokenKind> = [
   "EOF",
   "'=='",
@@ -73,7 +73,7 @@ export const operand: ReadonlyArray<TokenKind> = [
   "BYTES",
   "IDENTIFIER"
 ]
-/** What may follow an operand: operators and everything that selects from it. */
+/** What may follow an operand: operators and selections. */
 export const relations: ReadonlyArray<TokenKind> = ["'=='", "'!='", "'in'", "'<'", "'<='", "'>='", "'>'"]
 export const sums: ReadonlyArray<TokenKind> = ["'-'", "'+'"]
 export const products: ReadonlyArray<TokenKind> = ["'*'", "'/'", "'%'"]
@@ -95,7 +95,7 @@ export class TokenReader {
   readonly issues: Array<Source.Issue>
   protected index = 0
   private depth = 0
-  /** What ends each thing that is being read, the innermost last. */
+  /** The tokens that end each enclosing construct, innermost last. */
   private readonly around: Array<ReadonlyArray<TokenKind>> = [["EOF"]]
 
   constructor(tokens: ReadonlyArray<Token>, issues: Array<Source.Issue>) {
@@ -116,7 +116,8 @@ export class TokenReader {
   }
 
   /**
-   * The token that must come. One too many before it, or its absence where the rest fits, is told and forgiven.
+   * Takes the required token. If there is an extra token before it, or it is missing but the rest fits, that is
+   * reported and parsing goes on.
    */
   protected need(kind: TokenKind, following: ReadonlyArray<TokenKind>): Token {
     const token = this.taken(kind)
@@ -131,7 +132,7 @@ export class TokenReader {
     return { kind, text: "", at: this.next.at }
   }
 
-  /** Refuses a token that can begin nothing here; one too many is told and skipped. */
+  /** Reports a token that cannot start anything here; a single extra token is skipped. */
   protected expect(kinds: ReadonlyArray<TokenKind>): void {
     if (kinds.includes(this.next.kind)) return
     const second = this.tokens[this.index + 1]
@@ -140,12 +141,12 @@ export class TokenReader {
     this.take()
   }
 
-  /** What may follow a closing sign: an operator, or the end of what is around it. */
+  /** What may follow a closing bracket: an operator, or the end of the enclosing construct. */
   protected get closed(): ReadonlyArray<TokenKind> {
     return [...after, ...this.around[this.around.length - 1]!]
   }
 
-  /** Reads what stands inside something that ends with one of the tokens. */
+  /** Parses the inside of a construct that ends with one of the tokens. */
   protected inside<A>(ends: ReadonlyArray<TokenKind>, read: () => A): A {
     this.around.push(ends)
     const result = read()

@@ -1,9 +1,9 @@
 /**
- * `Types`: the static types of expressions, and when one fits another.
+ * `Types`: the static types of expressions, and when one is assignable to another.
  *
- * Types are plain data, compared by kind, name and parameters. `dyn` fits everything, and so does a type parameter
- * until something is known about it; what is known is kept in a substitution that grows while a call is resolved.
- * `null` fits what may be absent: objects, timestamps, durations, and types of libraries.
+ * Types are plain data, compared by kind, name and parameters. `dyn` is assignable to and from everything, and so is a
+ * type parameter until it is bound; bindings are kept in a substitution that grows while a call is resolved. `null` is
+ * assignable to types whose values may be absent: objects, timestamps, durations, and types of libraries.
  *
  * Source: github.com/google/cel-go/common/types/types.go, checker/types.go and checker/format.go.
  */
@@ -30,7 +30,7 @@ export type Kind =
 
 export interface Type {
   readonly kind: Kind
-  /** The name by which an expression refers to it; of an object, the name of its declaration. */
+  /** The name by which an expression refers to the type; for an object, the name of its declaration. */
   readonly name: string
   readonly params: ReadonlyArray<Type>
 }
@@ -60,7 +60,7 @@ export const optional = (value: Type): Type => opaque("optional_type", value)
 /** The type of a type: `type(int)`. */
 export const typeOf = (type: Type): Type => ({ kind: "type", name: "type", params: [type] })
 
-/** The same type, not only one that fits. */
+/** Equality of types, not assignability. */
 export const same = (a: Type, b: Type): boolean =>
   a === b || a.kind === b.kind && a.name === b.name && a.params.length === b.params.length &&
     a.params.every((inner, index) => same(inner, b.params[index]!))
@@ -69,10 +69,10 @@ export const isDyn = (type: Type): boolean => type.kind === "dyn" || type.kind =
 export const isOptional = (type: Type): boolean => type.kind === "opaque" && type.name === "optional_type"
 const isDynOrError = (type: Type): boolean => isDyn(type) || type.kind === "error"
 
-/** What an optional holds; other types as they are. */
+/** The type inside an optional; other types unchanged. */
 export const unwrapOptional = (type: Type): Type => isOptional(type) ? type.params[0]! : type
 
-/** A type in a complaint. */
+/** A type in an error message. */
 export const format = (type: Type): string => {
   switch (type.kind) {
     case "any":
@@ -87,7 +87,7 @@ export const format = (type: Type): string => {
   }
 }
 
-/** What is known about type parameters. */
+/** The bindings of type parameters. */
 export class Substitution {
   private known: Map<string, Type>
 
@@ -99,7 +99,9 @@ export class Substitution {
     return type.kind === "param" ? this.known.get(type.name) : undefined
   }
 
-  /** Notes that the first types fit the second, if they all do; otherwise notes nothing. */
+  /**
+   * Binds parameters so that all given types are assignable to the wanted ones; if that is impossible, changes nothing.
+   */
   assign(given: ReadonlyArray<Type>, wanted: ReadonlyArray<Type>): boolean {
     const trial = new Substitution(new Map(this.known))
     if (!trial.allFit(given, wanted)) return false
@@ -107,7 +109,7 @@ export class Substitution {
     return true
   }
 
-  /** The type with everything known filled in; what is not known becomes dyn if `open` is false. */
+  /** The type with all bindings applied; unbound parameters become dyn if `open` is false. */
   apply(type: Type, open = true): Type {
     const found = this.find(type)
     if (found !== undefined) return this.apply(found, open)
@@ -143,7 +145,7 @@ export class Substitution {
     }
   }
 
-  /** Makes `type` what `parameter` stands for. `free`: the parameter occurs in the type itself. */
+  /** Binds `parameter` to `type`. `free`: the parameter occurs in the type itself. */
   private bind(type: Type, parameter: Type): "fits" | "clashes" | "free" {
     if (same(type, parameter)) return "fits"
     const found = this.find(parameter)
@@ -173,7 +175,7 @@ const nullable = (type: Type): boolean =>
   type.kind === "null" || type.kind === "opaque" || type.kind === "struct" || type.kind === "any" ||
   type.kind === "duration" || type.kind === "timestamp"
 
-/** True if the first type is the same as the second, or says less. */
+/** True if the first type is equal to the second, or more general. */
 export const moreGeneral = (a: Type, b: Type): boolean => {
   if (isDyn(a) || a.kind === "param") return true
   if (isDyn(b) || b.kind === "param" || a.kind !== b.kind) return false

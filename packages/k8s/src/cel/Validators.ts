@@ -1,6 +1,6 @@
 /**
- * `Validators`: what is found wrong with a checked expression besides its types: literals of durations, timestamps,
- * regular expressions and formats that can never work, and lists and maps of mixed types.
+ * `Validators`: finds errors other than type errors in a checked expression: invalid literals of durations, timestamps,
+ * regular expressions and formats, and lists and maps of mixed types.
  *
  * Source: github.com/google/cel-go/cel/validator.go and ext/formatting.go.
  */
@@ -25,7 +25,7 @@ const walk = (expr: Ast.Expr, visit: Visit, inFormat = false): void => {
 const functionOf = (expr: Ast.Expr, checked: Checked): string | undefined =>
   expr.kind === "call" ? checked.calls.get(expr)?.declaration.name : undefined
 
-/** Complaints about literals that a function is given as its first argument. */
+/** Errors for invalid literals as the first argument of a function. */
 const literals = (
   root: Ast.Expr,
   checked: Checked,
@@ -91,7 +91,7 @@ const mixed = (root: Ast.Expr, checked: Checked): ReadonlyArray<Issue> => {
   return issues
 }
 
-/** The kinds of arguments each clause takes. */
+/** The kinds of arguments that each clause accepts. */
 const formattable: Readonly<Record<Verb, ReadonlySet<Types.Kind>>> = {
   s: new Set<Types.Kind>([
     "list",
@@ -116,7 +116,7 @@ const formattable: Readonly<Record<Verb, ReadonlySet<Types.Kind>>> = {
   o: new Set<Types.Kind>(["int", "uint"])
 }
 
-/** The first part of an argument that its clause does not take. */
+/** The first part of an argument that its clause does not accept. */
 const unformattable = (verb: Verb, expr: Ast.Expr, checked: Checked): Ast.Expr | undefined => {
   const { kind } = checked.typeOf(expr)
   if (kind !== "dyn" && !formattable[verb].has(kind)) return expr
@@ -150,7 +150,7 @@ const formats = (root: Ast.Expr, checked: Checked): ReadonlyArray<Issue> => {
   return issues
 }
 
-/** Everything wrong with an expression whose types are right. */
+/** All errors in an expression whose types are right. */
 export const validate = (root: Ast.Expr, checked: Checked): ReadonlyArray<Issue> => [
   ...literals(root, checked, "duration", (value) => Conversions.toDuration(value) instanceof Fault),
   ...literals(root, checked, "timestamp", (value) => Conversions.toTimestamp(value) instanceof Fault),

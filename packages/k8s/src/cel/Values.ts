@@ -1,5 +1,5 @@
 /**
- * `Values`: what expressions are about while they run.
+ * `Values`: the run-time values of expressions.
  *
  * | CEL | here |
  * |---|---|
@@ -10,7 +10,7 @@
  * | list, map and object | `ListValue`, `MapValue` |
  * | types of libraries | `Opaque` |
  *
- * A `Fault` is a value, too: what went wrong is carried on until an operator such as `||` no longer needs it.
+ * A `Fault` is a value, too: an error is carried on until an operator such as `||` makes it irrelevant.
  */
 import * as Types from "./Types.ts"
 
@@ -41,7 +41,7 @@ export class Uint {
 /** Nanoseconds since 1970. */
 export class Timestamp {
   readonly nanos: bigint
-  /** Minutes east of UTC in which it was written; only its text shows that. */
+  /** The UTC offset in which it was written, in minutes; only its text depends on it. */
   readonly offset: number
   constructor(nanos: bigint, offset = 0) {
     this.nanos = nanos
@@ -65,7 +65,7 @@ export class TypeValue {
 }
 
 export class Optional {
-  /** `undefined`: nothing. */
+  /** `undefined`: no value. */
   readonly value: Value | undefined
   constructor(value: Value | undefined) {
     this.value = value
@@ -74,7 +74,7 @@ export class Optional {
 
 export const none = new Optional(undefined)
 
-/** What went wrong, in the server's words. */
+/** An error, in the server's words. */
 export class Fault {
   readonly message: string
   constructor(message: string) {
@@ -85,10 +85,10 @@ export class Fault {
 export const fault = (message: string): Fault => new Fault(message)
 export const noSuchOverload = new Fault("no such overload")
 
-/** A list, whatever it is made of. */
+/** A list, whatever its representation. */
 export abstract class ListValue {
   abstract readonly size: number
-  /** The item at a valid position. */
+  /** The item at a valid index. */
   abstract at(index: number): Value
 
   toArray(): ReadonlyArray<Value> {
@@ -103,7 +103,7 @@ export abstract class MapValue {
   abstract keys(): ReadonlyArray<Value>
 }
 
-/** A value of a library. `data` is compared by `text`. */
+/** A value of a library's type. `data` is compared by `text`. */
 export class Opaque<A = unknown> {
   readonly type: Types.Type
   readonly data: A
@@ -133,7 +133,7 @@ export class ArrayList extends ListValue {
   }
 }
 
-/** A list that folds append to: what was appended earlier is not copied each time. */
+/** A list to which folds append without copying earlier items each time. */
 export class GrowingList extends ListValue {
   private readonly items: Array<Value>
   readonly size: number
@@ -145,7 +145,7 @@ export class GrowingList extends ListValue {
   at(index: number): Value {
     return this.items[index]!
   }
-  /** Takes the array over if nobody appended to it yet, and copies it otherwise. */
+  /** Appends to the underlying array if this list ends where the array does; copies it otherwise. */
   append(more: ListValue): GrowingList {
     const items = this.items.length === this.size ? this.items : this.items.slice(0, this.size)
     for (let index = 0; index < more.size; index++) items.push(more.at(index))
@@ -153,7 +153,7 @@ export class GrowingList extends ListValue {
   }
 }
 
-/** By what a key is found: numbers of all types that are equal are one key. */
+/** The text by which a key is found; equal numbers of all types have the same one. */
 export const keyText = (key: Value): string | undefined => {
   switch (typeof key) {
     case "string":
@@ -169,7 +169,7 @@ export const keyText = (key: Value): string | undefined => {
   }
 }
 
-/** A map an expression made. */
+/** A map that an expression created. */
 export class EntryMap extends MapValue {
   private readonly entries: ReadonlyMap<string, readonly [key: Value, value: Value]>
   constructor(entries: ReadonlyMap<string, readonly [key: Value, value: Value]>) {
@@ -186,7 +186,7 @@ export class EntryMap extends MapValue {
   keys(): ReadonlyArray<Value> {
     return Array.from(this.entries.values(), ([key]) => key)
   }
-  /** With one more entry; the key must be new. */
+  /** With an additional entry; the key must be new. */
   insert(key: Value, value: Value): EntryMap | Fault {
     const text = keyText(key)
     if (text === undefined) return fault(`unsupported key type: ${typeName(key)}`)
@@ -197,7 +197,7 @@ export class EntryMap extends MapValue {
 
 export const emptyMap = new EntryMap(new Map())
 
-/** An object an expression made, of a declared type. */
+/** An object of a declared type that an expression created. */
 export class ObjectValue extends MapValue {
   readonly type: string
   readonly fields: ReadonlyMap<string, Value>
@@ -219,7 +219,7 @@ export class ObjectValue extends MapValue {
 
 export const list = (items: ReadonlyArray<Value>): ListValue => new ArrayList(items)
 
-/** The type of a value, without what is in it. */
+/** The type of a value, without the types of its contents. */
 export const typeOf = (value: Value): Types.Type => {
   switch (typeof value) {
     case "string":
@@ -252,7 +252,7 @@ export const typeName = (value: Value): string => typeOf(value).name
 
 const utf8 = new TextEncoder()
 
-/** How many code points a string has. */
+/** The number of code points in a string. */
 export const codePoints = (text: string): number => {
   let count = text.length
   for (let index = 0; index < text.length - 1; index++) {
@@ -268,17 +268,17 @@ export const codePoints = (text: string): number => {
   return count
 }
 
-/** How many bytes a string has in UTF-8. */
+/** The length of a string in UTF-8 bytes. */
 export const byteLength = (text: string): number => utf8.encode(text).length
 
-/** What `size()` gives; undefined of what has none. */
+/** The result of `size()`; undefined for a value without a size. */
 export const sizeOf = (value: Value): number | undefined => {
   if (typeof value === "string") return codePoints(value)
   if (value instanceof ListValue || value instanceof MapValue) return value.size
   return value instanceof Uint8Array ? value.length : undefined
 }
 
-/** A value inside a complaint. */
+/** A value in an error message. */
 export const show = (value: Value): string => {
   if (value instanceof Uint) return String(value.value)
   if (value instanceof ListValue) return `[${value.toArray().map(show).join(", ")}]`

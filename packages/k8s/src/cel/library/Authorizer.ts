@@ -1,10 +1,10 @@
 /**
- * `Authorizer`: may the user of a request do something else?
+ * `Authorizer`: checks whether the user of a request may do something else.
  *
  *     authorizer.group("apps").resource("deployments").namespace("prod").check("update").allowed()
  *
- * Who decides is the value of the variable `authorizer`, a function from what is asked to the decision. Selectors that
- * cannot be read leave the question without them.
+ * The value of the variable `authorizer` contains the function that decides. Selectors that cannot be parsed are left
+ * out of the check.
  *
  * Source: k8s.io/apiserver/pkg/cel/library/authz.go.
  */
@@ -12,12 +12,12 @@ import { define, type FunctionDeclaration, named, overload } from "../Functions.
 import * as Types from "../Types.ts"
 import { fault, Opaque, type Value } from "../Values.ts"
 
-/** What is asked. */
+/** The attributes of a check. */
 export type Question =
   | { readonly _tag: "Path"; readonly user: string | undefined; readonly path: string; readonly verb: string }
   | {
     readonly _tag: "Resource"
-    /** The service account asked about; undefined for the user of the request. */
+    /** The service account to check; undefined for the user of the request. */
     readonly user: string | undefined
     readonly verb: string
     readonly group: string
@@ -32,7 +32,7 @@ export type Question =
 export interface Decision {
   readonly allowed: boolean
   readonly reason: string
-  /** What kept the authorizer from deciding. */
+  /** Why the authorizer could not decide. */
   readonly error?: string
 }
 
@@ -70,7 +70,7 @@ export const value = (decide: Decide): Value => new Opaque(type, { decide, user:
 const resourceCheck = (decide: Decide, question: ResourceQuestion): Opaque<ResourceCheck> =>
   new Opaque(resourceCheckType, { decide, question }, JSON.stringify(question))
 
-/** The value of `authorizer.requestResource`: a check that is already about the resource of the request. */
+/** The value of `authorizer.requestResource`: a check for the resource of the request. */
 export const requestResource = (
   decide: Decide,
   about: Pick<ResourceQuestion, "group" | "resource" | "subresource" | "namespace" | "name">

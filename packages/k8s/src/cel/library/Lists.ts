@@ -21,9 +21,9 @@ import {
   type Value
 } from "../Values.ts"
 
-/** Types with an order. */
+/** Ordered types. */
 const comparable = ["int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes"]
-/** Types with a sum, and that of nothing. */
+/** Types with a sum, and the sum of an empty list. */
 const summable: Readonly<Record<string, Value>> = { int: 0n, uint: new Uint(0n), double: 0, duration: new Duration(0n) }
 
 const isSorted = (items: ListValue): Value => {
@@ -44,7 +44,7 @@ const sum = (zero: Value) => (items: ListValue): Value => {
   return total
 }
 
-/** The item that all others come after (`sign` 1: the least). */
+/** The minimum (`sign` 1) or maximum of a list. */
 const extreme = (name: string, sign: 1 | -1) => (items: ListValue): Value => {
   if (items.size === 0) return fault(`${name} called on empty list`)
   let found = items.at(0)
@@ -74,7 +74,7 @@ const slice = (items: ListValue, start: bigint, end: bigint): Value => {
 const flattened = (items: ListValue, depth: number): ReadonlyArray<Value> =>
   items.toArray().flatMap((item) => item instanceof ListValue && depth > 0 ? flattened(item, depth - 1) : [item])
 
-/** Of any values: nobody looks at what is in a dynamic list before it is called. */
+/** Accepts any value, because the contents of a dynamic list are not checked before the call. */
 const flatten = (items: Value, depth?: Value): Value =>
   !(items instanceof ListValue) || (depth !== undefined && typeof depth !== "bigint")
     ? fault(`no such overload: ${typeName(items)}.flatten(${depth === undefined ? "" : typeName(depth)})`)
@@ -133,7 +133,7 @@ const intersects = (a: ListValue, b: ListValue): Value =>
 
 const each = (make: (type: string) => Overload, types: ReadonlyArray<string> = comparable) => types.map(make)
 
-/** How overload ids name types. */
+/** The names of types in overload ids. */
 const idOf: Readonly<Record<string, string>> = {
   duration: "google.protobuf.Duration",
   timestamp: "google.protobuf.Timestamp"

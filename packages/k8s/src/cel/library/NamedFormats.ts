@@ -1,7 +1,7 @@
 /**
- * `NamedFormats`: rules of names and the like, `format.dns1123Label().validate(text)`.
+ * `NamedFormats`: formats of names and other texts, `format.dns1123Label().validate(text)`.
  *
- * The result is nothing for a good text and the list of complaints otherwise.
+ * The result is none for a valid text, otherwise an optional list of errors.
  *
  * Source: k8s.io/apiserver/pkg/cel/library/format.go.
  */
@@ -14,13 +14,13 @@ import * as Urls from "./Urls.ts"
 
 interface Format {
   readonly faults: (text: string) => ReadonlyArray<string>
-  /** What the cost of a validation goes by. */
+  /** The size of the regular expression on which the cost of a validation depends. */
   readonly regexSize: number
 }
 
 const type = named("format", Types.struct("kubernetes.NamedFormat"))
 
-/** A name that more is appended to may end in a dash. */
+/** A prefix of a name may end with a dash. */
 const asPrefix = (faults: (text: string) => ReadonlyArray<string>) => (text: string) =>
   faults(text.endsWith("-") && text.length > 1 ? `${text.slice(0, -2)}a` : text)
 

@@ -1,7 +1,7 @@
 /**
  * `Network`: IP addresses and CIDR blocks.
  *
- * Zones and IPv4 inside IPv6 are refused, octets with leading zeros, too; the text of an address is the shortest one.
+ * Zones, IPv4 embedded in IPv6, and octets with leading zeros are refused. The text of an address is its shortest form.
  *
  * Source: k8s.io/apiserver/pkg/cel/library/{ip,cidr}.go and Go's net/netip.
  */
@@ -13,7 +13,7 @@ import { Fault, fault, noSuchOverload, Opaque, type Value } from "../Values.ts"
 export interface Address {
   readonly bits: bigint
   readonly width: 32 | 128
-  /** Bytes that costs go by. */
+  /** The number of bytes on which costs depend. */
   readonly size: number
 }
 
@@ -26,7 +26,7 @@ interface Block {
 const ipType = named("ip", Types.opaque("net.IP"))
 const cidrType = named("cidr", Types.opaque("net.CIDR"))
 
-/** Why a text is no address. */
+/** Why a text is not an address. */
 interface Wrong {
   readonly wrong: string
 }
@@ -60,7 +60,7 @@ const octets = (whole: string, text: string): bigint | Wrong => {
   return fields.length < 4 ? parseError(whole, "IPv4 address too short") : bits
 }
 
-/** The groups of one side of `::`; the last may be an IPv4 address. */
+/** The groups on one side of `::`; the last may be an IPv4 address. */
 const groups = (whole: string, text: string, tail = ""): ReadonlyArray<bigint> | Wrong => {
   if (text === "") return []
   const found: Array<bigint> = []
@@ -103,7 +103,7 @@ const parseV6 = (text: string): Address | Wrong => {
   return address(all.reduce((bits, group) => bits << 16n | group, 0n), 128)
 }
 
-/** An address as Go reads it. */
+/** Parses an address as Go does. */
 const parseAddress = (text: string): Address | Wrong => {
   const sign = /[.:%]/.exec(text)?.[0]
   if (sign === ".") {

@@ -1,7 +1,7 @@
 /**
- * `Optionals`: values that may be absent, and what folds over index and value insert into maps.
+ * `Optionals`: optional values, and the functions with which folds over index and value insert into maps.
  *
- * `or` and `orValue` look at their argument only if they must; the evaluator does that.
+ * `or` and `orValue` evaluate their argument only if needed; the evaluator takes care of that.
  *
  * Source: github.com/google/cel-go/cel/library.go (optionalLib) and ext/comprehensions.go.
  */

@@ -12,7 +12,7 @@ type Amount = Opaque<Quantity.Quantity>
 
 const type = named("quantity", Types.struct("kubernetes.Quantity"))
 
-/** What two amounts have in common that are equal. */
+/** The same text for equal amounts. */
 const text = ({ digits, scale }: Quantity.Quantity): string => {
   const [number, times] = Quantity.reduced(digits, 10n)
   return number === 0n ? "0" : `${number}e${scale + times}`

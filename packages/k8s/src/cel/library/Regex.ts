@@ -1,5 +1,5 @@
 /**
- * `Regex`: `find` and `findAll`. Expressions are Go's.
+ * `Regex`: `find` and `findAll`, with Go's regular expressions.
  *
  * Source: k8s.io/apiserver/pkg/cel/library/regex.go.
  */
@@ -15,7 +15,7 @@ const find = (text: string, pattern: string): Value => {
   return Result.isSuccess(compiled) ? compiled.success.exec(text)?.[0] ?? "" : illegal(compiled.failure)
 }
 
-/** Go leaves out an empty match right after another match. */
+/** Go skips an empty match directly after another match. */
 const findAll = (text: string, pattern: string, limit = -1n): Value => {
   const compiled = GoRegExp.compile(pattern)
   if (Result.isFailure(compiled)) return illegal(compiled.failure)

@@ -17,7 +17,7 @@ const type = named("semver", Types.struct("kubernetes.Semver"))
 
 const isNumeric = (text: string): boolean => /^[0-9]+$/.test(text)
 
-/** A version, or why it is none. */
+/** Parses a version, or returns the error. */
 const parse = (text: string): Version | string => {
   if (text === "") return "Version string empty"
   const [majorText, minorText, rest] = splitAt(text)
@@ -51,7 +51,7 @@ const parse = (text: string): Version | string => {
   return { numbers: numbers as [bigint, bigint, bigint], pre }
 }
 
-/** Major, minor and everything after the second dot. */
+/** Major, minor, and everything after the second dot. */
 const splitAt = (text: string): ReadonlyArray<string> => {
   const first = text.indexOf(".")
   const second = text.indexOf(".", first + 1)
@@ -60,7 +60,7 @@ const splitAt = (text: string): ReadonlyArray<string> => {
     : [text.slice(0, first), text.slice(first + 1, second), text.slice(second + 1)]
 }
 
-/** Without a `v` and leading zeros, with minor and patch. */
+/** The version without `v` and leading zeros, and with minor and patch added. */
 const normalized = (text: string): string | { readonly fault: string } => {
   const bare = text.startsWith("v") ? text.slice(1) : text
   const [major = "", minor, ...patch] = bare.split(".")

@@ -1,11 +1,11 @@
 /**
  * `StringFormat`: `"%d of %s".format([1, "x"])`.
  *
- * Clauses are `%s %d %f %e %b %x %X %o`, with a precision for `%f` (`%.2f`). Where the format is a literal and its
- * arguments a list, `Validators` applies the same rules when the expression is compiled.
+ * Clauses are `%s %d %f %e %b %x %X %o`, with a precision for `%f` (`%.2f`). If the format is a literal and its
+ * arguments are a list, `Validators` applies the same rules at compile time.
  *
- * The server formats `%f` and `%e` for readers of English: `1,234.5` and `1.5×10⁰³`. What `%e` is given as a
- * precision it takes for a width.
+ * The server formats `%f` and `%e` for English readers: `1,234.5` and `1.5×10⁰³`. It takes the precision of `%e` as a
+ * width.
  *
  * Source: github.com/google/cel-go/ext/formatting.go.
  */
@@ -28,7 +28,7 @@ import {
 
 export type Verb = "s" | "d" | "f" | "e" | "b" | "x" | "X" | "o"
 
-/** What each clause complains about. */
+/** The error of each clause for an unsupported argument. */
 export const complaints: Readonly<Record<Verb, string>> = {
   s: "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and " +
     "timestamps",
@@ -41,10 +41,10 @@ export const complaints: Readonly<Record<Verb, string>> = {
   o: "octal clause can only be used on integers"
 }
 
-/** A text, or why there is none. */
+/** A text, or an error. */
 export type Written = { readonly text: string } | { readonly fault: string }
 
-/** Writes one clause for the argument at a position. */
+/** Formats the argument at an index for one clause. */
 export type Clause = (verb: Verb, index: number, precision: number | undefined) => Written
 
 const verbs = "sdfebxXo"
@@ -55,7 +55,7 @@ const precisionOf = (digits: string): number | string =>
       "strconv.Atoi: parsing \"\": invalid syntax"
     : Number(digits)
 
-/** Walks through a format: everything between clauses as it is, clauses as `clause` writes them. */
+/** Copies a format, with its clauses replaced by the results of `clause`. */
 export const interpolate = (format: string, count: number, clause: Clause): Written & { readonly used?: number } => {
   let text = ""
   let index = 0
@@ -90,9 +90,9 @@ const refuse = (verb: Verb, value: Value): Written => ({ fault: `${complaints[ve
 
 const defaultPrecision = 6
 
-/** Digits after the point, ties to even as in Go. */
+/** Digits after the point, rounding ties to even as in Go. */
 const fixed = (value: number, precision: number): string => {
-  // There JavaScript turns to exponents, and all numbers are whole.
+  // From here up JavaScript uses exponents, and all numbers are whole.
   if (Math.abs(value) >= 1e21) return `${BigInt(value)}${precision === 0 ? "" : `.${"0".repeat(precision)}`}`
   const text = value.toFixed(precision)
   const exact = value.toFixed(Math.min(100, precision + 30))
@@ -147,7 +147,7 @@ const radix = (verb: "b" | "x" | "X" | "o", value: Value): Written => {
   return { text: verb === "X" ? hex(bytes).toUpperCase() : hex(bytes) }
 }
 
-/** An entry of a list or map, as it would be written in an expression. */
+/** An entry of a list or map, as an expression would write it. */
 const inside = (value: Value): Written => {
   if (value instanceof Timestamp) return { text: `timestamp(${quote(String(Conversions.toText(value)))})` }
   if (value instanceof Duration) return { text: `duration(${quote(String(Conversions.toText(value)))})` }
@@ -188,7 +188,7 @@ const byKey = (map: MapValue): ReadonlyArray<Value> =>
     .sort(([a], [b]) => "text" in a && "text" in b ? (a.text < b.text ? -1 : 1) : 0)
     .map(([, key]) => key)
 
-/** `%s` of any value. */
+/** `%s` for any value. */
 const string = (value: Value): Written => {
   if (value === null) return { text: "null" }
   if (value instanceof ListValue) return several(value.toArray().map(inside), "[", "]")
@@ -217,7 +217,7 @@ const write = (verb: Verb, value: Value, precision: number | undefined): Written
   }
 }
 
-/** The function. */
+/** The function `format`. */
 export const format = (text: string, args: ListValue): Value => {
   const result = interpolate(text, args.size, (verb, index, precision) => write(verb, args.at(index), precision))
   return "fault" in result ? fault(result.fault) : result.text

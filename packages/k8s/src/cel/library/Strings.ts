@@ -1,5 +1,5 @@
 /**
- * `Strings`: functions of strings. Positions count code points.
+ * `Strings`: functions of strings. Indexes count code points.
  *
  * Source: github.com/google/cel-go/ext/strings.go, version 2.
  */
@@ -14,7 +14,7 @@ const charAt = (text: string, index: bigint): Value => {
   return index < 0n || index > chars.length ? outOfRange(index) : chars[Number(index)] ?? ""
 }
 
-/** The first position from `start` where the part stands, or -1. */
+/** The first index from `start`, in the direction of `step`, at which the part occurs, or -1. */
 const search = (chars: ReadonlyArray<string>, part: ReadonlyArray<string>, start: number, step: 1 | -1): bigint => {
   for (let at = start; at >= 0 && at + part.length <= chars.length; at += step) {
     if (part.every((char, index) => chars[at + index] === char)) return BigInt(at)
@@ -40,7 +40,7 @@ const lastIndexOf = (text: string, part: string, offset?: bigint): Value => {
   return search(chars, wanted, Math.min(Number(from), chars.length - wanted.length), -1)
 }
 
-/** Go's `strings.Replace`: an empty text stands around every character. */
+/** Go's `strings.Replace`: an empty text occurs around every character. */
 const replace = (text: string, old: string, next: string, count = -1n): Value => {
   if (count < 0n) return old === "" ? around(text, next, Infinity) : text.split(old).join(next)
   if (old === "") return around(text, next, Number(count))
@@ -73,7 +73,7 @@ const substring = (text: string, start: bigint, end?: bigint): Value => {
   return chars.slice(Number(start), end === undefined ? undefined : Number(end)).join("")
 }
 
-/** Go's white space, which has U+0085 and not U+FEFF. */
+/** Go's white space, which includes U+0085 but not U+FEFF. */
 const space = "[\\t\\n\\v\\f\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+"
 const ends = new RegExp(`^${space}|${space}$`, "g")
 

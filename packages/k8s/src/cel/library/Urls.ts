@@ -24,7 +24,7 @@ interface Wrong {
 // eslint-disable-next-line no-control-regex
 const control = /[\x00-\x1f\x7f]/
 
-/** An escape that is none. */
+/** The first invalid escape. */
 const badEscape = (text: string): string | undefined => {
   const match = /%(?![0-9A-Fa-f]{2})[^%]{0,2}/.exec(text)
   return match === null ? undefined : `invalid URL escape ${quote(match[0])}`
@@ -42,7 +42,7 @@ const hostFault = (host: string): string | undefined => {
   if (port !== undefined) return port
   const escape = badEscape(host)
   if (escape !== undefined) return escape
-  // Only what is no ASCII is escaped in a host.
+  // In a host, only non-ASCII characters may be escaped.
   const ascii = /%(?!25)[0-7][0-9A-Fa-f]/.exec(host)
   if (ascii !== null) return `invalid URL escape ${quote(ascii[0])}`
   const odd = /[ #\\^`{|}]/.exec(host)
@@ -63,7 +63,7 @@ const schemeOf = (text: string): readonly [scheme: string, rest: string] | Wrong
 
 const utf8 = new TextEncoder()
 
-/** A path with everything escaped that must be; a good escape stays. */
+/** A path with everything escaped that must be; valid escapes stay. */
 const escaped = (path: string): string => {
   const isValid = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@/[\]]|%[0-9A-Fa-f]{2})*$/.test(path)
   if (isValid) return path
@@ -84,14 +84,14 @@ const decodeURIComponentOr = (text: string): string => {
   }
 }
 
-/** Host and path of what follows the scheme; a host stands after two slashes, where there may be one. */
+/** Host and path of what follows the scheme. With `withHost` a host follows two slashes. */
 const parts = (rest: string, withHost: boolean): readonly [host: string, path: string] => {
   if (!withHost || !rest.startsWith("//")) return ["", rest]
   const authority = rest.slice(2).split("/")[0]!
   return [authority.slice(authority.lastIndexOf("@") + 1), rest.slice(2 + authority.length)]
 }
 
-/** A URL that is absolute, or a path that is. */
+/** Parses an absolute URL or path. */
 export const parse = (text: string): Url | Wrong => {
   const refuse = (why: string): Wrong => ({ wrong: `parse ${quote(text)}: ${why}` })
   if (text === "") return refuse("empty url")
@@ -109,7 +109,7 @@ export const parse = (text: string): Url | Wrong => {
       : { scheme: scheme.toLowerCase(), host: "", path: "", query }
   }
   const [host, path] = parts(rest!, rest!.startsWith("//") && !rest!.startsWith("///") || scheme !== "")
-  // Judged first as the URI of a request, in which there are no fragments.
+  // Validated first as the URI of a request, which has no fragment.
   const [wholeHost, wholePath] = parts(remainder.split("?")[0]!, scheme !== "")
   const wrongHost = hostFault(wholeHost) ?? hostFault(host)
   if (wrongHost !== undefined) return refuse(wrongHost)
@@ -128,7 +128,7 @@ const port = ({ host }: Url): string =>
 const unescapeQuery = (text: string): string | undefined =>
   badEscape(text) === undefined ? decodeURIComponentOr(text.replaceAll("+", " ")) : undefined
 
-/** Repeated names gather their values; what cannot be read is left out. */
+/** Values of repeated names are collected; invalid pairs are dropped. */
 const queryOf = ({ query }: Url): Value => {
   const found = new Map<string, Array<string>>()
   for (const part of query.split("&")) {
