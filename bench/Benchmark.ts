@@ -1,12 +1,12 @@
 /**
- * `Benchmark`: a figure and the baseline it is judged by, both measured in the same run.
+ * `Benchmark`: a figure and its baseline, both measured in the same run.
  *
- * Machines are shared and noisy: an absolute figure says little, so every goal is a bound on a ratio. What is compared
- * is measured in turns, a round of each after the other, and the medians are taken.
+ * Machines are shared and noisy, so an absolute figure says little: every goal is a bound on a ratio. Contestants are
+ * measured in turns, one round of each after the other, and the medians are compared.
  */
 import * as Effect from "effect/Effect"
 
-/** What one benchmark found. `ratio` is `value / baseline`. */
+/** The result of a benchmark. `ratio` is `value / baseline`. */
 export interface Result {
   readonly name: string
   readonly value: number
@@ -16,26 +16,26 @@ export interface Result {
   /** A bound on the ratio, such as `<= 1.3`, or on the value itself, with its unit: `<= 4 us`. */
   readonly goal: string
   readonly met: boolean
-  /** Beyond what noise explains. */
+  /** Whether it is worse than noise explains. */
   readonly alarming: boolean
 }
 
-/** How thorough a run is: `quick` is a fraction of the work, for a machine that checks every change. */
+/** How thorough a run is: `quick` does a fraction of the work, for a machine that checks every change. */
 export interface Effort {
   readonly quick: boolean
 }
 
 export interface Benchmark {
   readonly name: string
-  /** Left out of a quick run, unless it is asked for by name: it takes long, or a short one tells nothing. */
+  /** Left out of a quick run, unless selected by name: it takes long, or a short run is meaningless. */
   readonly long?: true
   readonly run: (effort: Effort) => Effect.Effect<ReadonlyArray<Result>>
 }
 
-/** A bound on the ratio; or on the value, in its unit, where `of` says so. */
+/** A bound on the ratio, or with `of` on the value, in its unit. */
 export type Goal = ({ readonly atMost: number } | { readonly atLeast: number }) & { readonly of?: "value" }
 
-/** A figure so much worse than its goal, and than what is usual, is no noise. */
+/** A figure that exceeds its goal and the usual value by this factor is not noise. */
 const noise = 1.6
 
 export const result = (fields: {
@@ -44,7 +44,7 @@ export const result = (fields: {
   readonly value: number
   readonly baseline: number
   readonly goal: Goal
-  /** The ratio that is known to be reached, where the goal is missed or not about the ratio. */
+  /** The ratio that is usually reached, if that misses the goal or the goal is not about the ratio. */
   readonly usual?: number
 }): Result => {
   const { baseline, goal, name, unit, usual, value } = fields
@@ -74,10 +74,10 @@ export const median = (values: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** Where what is added by chance, such as how a process was compiled, only ever makes a figure larger. */
+/** For figures that random effects, such as how a process was compiled, can only increase. */
 export const least = (values: ReadonlyArray<number>): number => Math.min(...values)
 
-/** Runs the contestants in turns; the median, or what `of` takes, of what each has answered, in their order. */
+/** Runs the contestants in turns; returns the median of each one's results, or what `of` computes, in their order. */
 export const inTurns = <const A extends ReadonlyArray<Effect.Effect<number>>>(
   rounds: number,
   contestants: A,
@@ -91,7 +91,7 @@ export const inTurns = <const A extends ReadonlyArray<Effect.Effect<number>>>(
     return found.map(of) as unknown as { readonly [K in keyof A]: number }
   })
 
-/** CPU time of this process that an effect takes, in microseconds. */
+/** The CPU time of this process that an effect takes, in microseconds. */
 export const cpuMicros = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<number, E, R> =>
   Effect.suspend(() => {
     const before = process.cpuUsage()
@@ -101,7 +101,7 @@ export const cpuMicros = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effec
     })
   })
 
-/** Bytes in use on the heap, after a full collection where the process was started with `--expose-gc`. */
+/** Used bytes on the heap, after a full garbage collection if the process was started with `--expose-gc`. */
 export const heapBytes: Effect.Effect<number> = Effect.sync(() => {
   const { gc } = globalThis as { readonly gc?: () => void }
   gc?.()

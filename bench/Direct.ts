@@ -1,11 +1,11 @@
-/** The in-memory API server, called directly: what is asked of it, and how. */
+/** Calls the in-memory API server directly. */
 import type { ApiServer } from "@effect-operator/k8s/testing"
 
 export type Server = ApiServer.ApiServer["Service"]
 
 export const json = { "content-type": "application/json", accept: "application/json" }
 
-/** Asks the server, without any client between. */
+/** Sends a request to the server, without a client. */
 export const send = (server: Server, method: "GET" | "POST" | "PUT" | "PATCH", path: string, body?: unknown) =>
   server.handle({
     method,

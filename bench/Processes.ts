@@ -1,19 +1,19 @@
-/** Processes of a benchmark: contestants, each in its own, and servers that live as long as a scope. */
+/** The processes of a benchmark: contestants, each in its own, and servers that live as long as a scope. */
 import { Context, Effect, type Scope } from "effect"
 import * as ChildProcess from "node:child_process"
 import * as Path from "node:path"
 
-/** Whatever takes longer than this hangs: a contestant waits for something that is not going to happen. */
+/** A process that takes longer hangs: a contestant is waiting for something that will not happen. */
 const longest = "10 minutes"
 
 const flags = ["--conditions=op-source", "--expose-gc"]
 
-/** Where Node keeps compiled code from one process to the next; nowhere by default. */
+/** The folder in which Node caches compiled code between processes; none by default. */
 export const CompileCache = Context.Reference<string | undefined>("bench/CompileCache", {
   defaultValue: () => undefined
 })
 
-/** More flags for Node; none by default. */
+/** Additional flags for Node; none by default. */
 export const NodeOptions = Context.Reference<ReadonlyArray<string>>("bench/NodeOptions", { defaultValue: () => [] })
 
 const start = (
@@ -31,7 +31,7 @@ const start = (
     }
   )
 
-/** What a script printed as JSON on its last line; a defect if it failed. */
+/** Runs a script and returns the JSON in its last line; a defect if it fails. */
 export const run = <A>(script: string, ...args: ReadonlyArray<string | number>): Effect.Effect<A> =>
   Effect.gen(function*() {
     const more = yield* NodeOptions
@@ -65,7 +65,7 @@ const printed = <A>(
     return Effect.sync(() => child.kill())
   })
 
-/** Starts a server and answers the first line it prints. Its standard input ends with the scope. */
+/** Starts a server and returns the first line it prints. Its standard input ends with the scope. */
 export const serve = (
   script: string,
   ...args: ReadonlyArray<string | number>

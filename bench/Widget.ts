@@ -1,4 +1,4 @@
-/** The custom resource of the benchmarks that need an API server: its definition. */
+/** The definition of the custom resource in benchmarks that need an API server. */
 export const definition = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",

@@ -1,6 +1,6 @@
 /**
- * Ingest: what it costs to take in a list and a watch, and what stays in memory. The contestants take turns, each time
- * in a fresh process, against one server in another.
+ * Ingest: the cost of reading a list and a watch, and the memory that stays in use. The contestants take turns, each
+ * time in a new process, against one server in another.
  */
 import { defaults as containerDefaults } from "@effect-operator/k8s/manifests/Containerfile"
 import { Effect } from "effect"
@@ -14,7 +14,7 @@ import * as Processes from "./Processes.ts"
 
 type Name = "bytes" | "plain" | "clientNode" | "ours" | "lazy"
 
-/** A folder below the modules that a bundle leaves out. */
+/** A folder from which the modules that a bundle leaves out are found. */
 const folder = Effect.acquireRelease(
   Effect.sync(() => {
     const cache = Path.join(import.meta.dirname, "../node_modules/.cache")
@@ -31,10 +31,12 @@ interface Scenario<N extends Name> {
   readonly contestants: ReadonlyArray<N>
 }
 
-/** Those that are measured against. */
+/** The contestants to compare with. */
 const baselines: ReadonlySet<Name> = new Set(["bytes", "plain", "clientNode"])
 
-/** One of them that waits for ever, as one did in some thousand runs, says nothing of ours: it is run once more. */
+/**
+ * A baseline that hangs, as one did once in some thousand runs, says nothing about this framework: it is run once more.
+ */
 const measured = (name: Name, run: Effect.Effect<Measured>): Effect.Effect<Measured> =>
   !baselines.has(name) ? run : Effect.timeoutOrElse(run, {
     duration: "2 minutes",
@@ -68,7 +70,9 @@ const compete = <const N extends Name>(
     return Object.fromEntries([...found].map(([name, all]) => [name, middle(all)])) as { readonly [K in N]: Measured }
   }))
 
-/** How many objects or events there are. Of fewer than half a figure tells how soon code is compiled, by machine. */
+/**
+ * The number of objects or events. With fewer than half, a figure would mostly measure how soon the code is compiled.
+ */
 const sizeOf = ({ quick }: Effort) => (count: number): number => quick ? count / 2 : count
 
 const MB = 1e6

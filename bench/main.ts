@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- [--json FILE] [--svg FILE] [--only NAME] [--quick]`: runs the benchmarks, prints a table, writes the
- * results as JSON and as a picture. With `--quick` some are left out, the others do a fraction of their work, and the exit
- * code is 1 if a figure is far off: that is for a machine that checks every change.
+ * `npm run bench -- [--json FILE] [--svg FILE] [--only NAME] [--quick]`: runs the benchmarks, prints a table, and
+ * writes the results as JSON and as an SVG. With `--quick`, which is for a machine that checks every change, some
+ * benchmarks are left out, the others do a fraction of their work, and the exit code is 1 if a figure is far off.
  */
 import * as Main from "@effect-operator/k8s/Main"
 import { NodeServices } from "@effect/platform-node"
@@ -52,8 +52,8 @@ const isAlarming = (name: string) => (results: ReadonlyArray<Result>): boolean =
   results.some((result) => result.name === name && result.alarming)
 
 /**
- * What is far off is measured again, at most `attempts` times in all, and is an alarm if it is each time: a program that
- * has become slower stays so, and a neighbour on the machine who slows one contestant more than the other does not.
+ * A figure that is far off is measured again, up to `attempts` times in total, and is an alarm only if it is far off
+ * each time: a slower program stays slower, but another process on the machine that slows one contestant down does not.
  */
 const confirmed = <R>(
   run: Effect.Effect<ReadonlyArray<Result>, never, R>,
@@ -88,7 +88,7 @@ const command = Command.make("bench", flags, ({ json, only, quick, svg }) =>
       results.push(...first)
       for (const result of [first, ...again].flat()) yield* Console.log(line(result))
       alarming.push(...first.filter(({ name }) => [first, ...again].every(isAlarming(name))))
-      // A run that is cut short leaves what it has found.
+      // An interrupted run leaves its results so far.
       if (Option.isSome(json)) Fs.writeFileSync(json.value, `${JSON.stringify(results, undefined, 2)}\n`)
     }
     if (Option.isSome(svg)) Fs.writeFileSync(svg.value, plot(results))

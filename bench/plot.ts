@@ -1,4 +1,4 @@
-/** The results as a picture: how much of its bound each figure takes. Left of the line is within the goal. */
+/** A chart of the results: how much of its bound each figure uses. Left of the line the goal is met. */
 import type { Result } from "./Benchmark.ts"
 
 const rowHeight = 20
@@ -7,7 +7,7 @@ const scale = 220
 /** Longer bars are cut off. */
 const longest = 2.5
 
-/** Of what the goal allows: 1 is just met. */
+/** The fraction of the goal: 1 just meets it. */
 const taken = ({ goal, ratio, value }: Result): number => {
   const [sign, bound, unit] = goal.split(" ")
   const judged = unit === undefined ? ratio : value
@@ -17,7 +17,7 @@ const taken = ({ goal, ratio, value }: Result): number => {
 
 const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")
 
-/** An SVG document. */
+/** The chart as an SVG document. */
 export const plot = (results: ReadonlyArray<Result>): string => {
   const height = results.length * rowHeight + 50
   const rows = results.map((result, index) => {

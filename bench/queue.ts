@@ -1,4 +1,4 @@
-/** Queue and workers: what a key costs that needs nothing, with all that surrounds a reconcile. */
+/** Queue and workers: the cost of a key whose reconcile does nothing, with everything around the reconcile. */
 import { Effect } from "effect"
 import { type Benchmark, inTurns, least, result } from "./Benchmark.ts"
 import * as Processes from "./Processes.ts"
@@ -14,13 +14,14 @@ const reconciles: Benchmark = {
     Effect.gen(function*() {
       const keys = quick ? 20_000 : 100_000
       const many = quick ? 100_000 : 1_000_000
-      // The loops take 0.6 or 1.2 us, by how their process was compiled: a median of few may be either.
+      // The loops take 0.6 or 1.2 us, depending on how their process was compiled; a median of few runs may be either.
       const [ours, traced, loops] = yield* inTurns(7, [
         perKey("ours", keys),
         perKey("traced", keys),
         perKey("loops", keys)
       ])
-      // How it grows with keys is about the program: a process of many keys takes 5 or 9 us by how it was compiled.
+      // Growth with the number of keys should not depend on compilation: a process with many keys takes 5 or 9 us,
+      // depending on how it was compiled.
       const [few, lots] = yield* inTurns(5, [perKey("ours", 1_000), perKey("ours", many)], least)
       return [
         result({
@@ -31,7 +32,8 @@ const reconciles: Benchmark = {
           goal: { atMost: 4, of: "value" },
           usual: 5
         }),
-        // Spans are told from what they are added to: loops without memory say little of a machine whose memory is slow.
+        // Spans are compared with the run without them: the loops use no memory, so they are no baseline on a machine
+        // with slow memory.
         result({
           name: "6 the same with spans, against without",
           unit: "us",
@@ -45,14 +47,14 @@ const reconciles: Benchmark = {
           unit: "us",
           value: lots,
           baseline: few,
-          // At most logarithmic.
+          // At most logarithmic growth.
           goal: { atMost: Math.log2(many) / Math.log2(1_000) }
         })
       ]
     })
 }
 
-/** What it costs a process, for each key, that it is not alone. */
+/** The additional cost per key if several processes share the objects. */
 const sharing: Benchmark = {
   name: "sharing",
   run: ({ quick }) =>

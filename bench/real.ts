@@ -1,7 +1,7 @@
 /**
- * The real kube-apiserver of `KUBEBUILDER_ASSETS`: what patches of a status cost a client, and how long an object waits for
- * its status. Two operators are there all the time, each with a namespace of its own, and take turns. Without the assets
- * there is nothing to measure.
+ * On the real kube-apiserver of `KUBEBUILDER_ASSETS`: what status patches cost a client, and how long an object waits
+ * for its status. Two operators run all the time, each in its own namespace, and take turns. Without the assets nothing
+ * is measured.
  */
 import * as Envtest from "@effect-operator/k8s/testing/Envtest"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
@@ -46,7 +46,7 @@ const widget = (name: string) => ({
   spec: { size: 1 }
 })
 
-/** A contestant: answers what it is asked, a line each. */
+/** A contestant, which responds to each line of input with one line. */
 const operator = (
   name: string,
   access: Access
@@ -79,12 +79,12 @@ const operator = (
   )
 
 /**
- * Milliseconds from the creation of each object to its status, as a third party sees them, ten a second for each namespace.
- * Which is first, and how long it is to the next, is drawn: every ten seconds the server is slow for a moment, when it
- * writes what is its own, and what comes in step with that meets it each time.
+ * Milliseconds from the creation of each object to its status, as seen by a third party, with ten objects a second per
+ * namespace. Order and intervals are random: every ten seconds the server is slow for a moment while it writes its own
+ * data, and a fixed rhythm could meet that each time.
  */
 const latencies = async (send: Send, namespaces: ReadonlyArray<string>, each: number) => {
-  // From now on: a third party that has yet to read all there is sees the first status late.
+  // Watch from now on: a third party that first has to read existing objects would see the first status late.
   const { metadata } = await (await send("GET", `${path}/widgets?limit=1`)).body.json() as {
     readonly metadata: { readonly resourceVersion: string }
   }
@@ -162,7 +162,7 @@ const patches: Benchmark = {
           for (let round = 1; round <= (quick ? 5 : 15) + 1; round++) {
             for (const name of names) {
               const burst = await operators[name](`burst ${round}`) as Burst
-              // The first warms up.
+              // The first round is a warm-up.
               if (round > 1) bursts[name].push(burst)
             }
           }

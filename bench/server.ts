@@ -1,4 +1,4 @@
-/** The in-memory API server: what a request costs, by what is stored and by who watches, and what it keeps. */
+/** The in-memory API server: the cost of a request, depending on the number of objects and watches, and its memory. */
 import * as Certificates from "@effect-operator/k8s/Certificates"
 import { ApiServer, HttpFacade } from "@effect-operator/k8s/testing"
 import { Context, Effect, Layer, Stream } from "effect"
@@ -8,7 +8,7 @@ import { type Benchmark, cpuMicros, heapBytes, inTurns, result } from "./Benchma
 import { collection, json, send, type Server, widget } from "./Direct.ts"
 import { definition } from "./Widget.ts"
 
-/** Namespaces the objects are spread over. */
+/** The number of namespaces over which the objects are spread. */
 const namespaces = 100
 
 const fill = Effect.fnUntraced(function*(server: Server, objects: number) {
@@ -22,7 +22,7 @@ const fill = Effect.fnUntraced(function*(server: Server, objects: number) {
   }
 })
 
-/** A server of its own, alive as long as the scope. */
+/** A new server, alive as long as the scope. */
 const fresh = (options: ApiServer.Options = {}) =>
   Effect.map(
     Layer.build(ApiServer.ApiServer.layerOptions(options)),
@@ -31,7 +31,7 @@ const fresh = (options: ApiServer.Options = {}) =>
 
 const writes = 2_000
 
-/** Microseconds of CPU that one status change takes. */
+/** Microseconds of CPU per status change. */
 const changes = (server: Server, turn: { n: number }): Effect.Effect<number> =>
   cpuMicros(Effect.gen(function*() {
     for (let n = 0; n < writes; n++) {
@@ -93,7 +93,7 @@ const watched: Benchmark = {
       const few = yield* fresh()
       for (const server of [alone, elsewhere, crowd, few]) yield* fill(server, 1_000)
       const crowded = quick ? 300 : 1_000
-      // Of one namespace each, none of which the writes touch.
+      // Watches of single namespaces that the writes do not touch.
       for (let n = 0; n < 1_000; n++) yield* watch(elsewhere, collection(`other-${n}`), seen)
       for (let n = 0; n < crowded; n++) yield* watch(crowd, "/apis/bench.example.com/v1/widgets", seen)
       for (let n = 0; n < 100; n++) yield* watch(few, "/apis/bench.example.com/v1/widgets", seen)
@@ -151,7 +151,7 @@ const kept: Benchmark = {
     }))
 }
 
-/** The least that a server does: it takes a body apart, merges it into what it has, and answers with that. */
+/** The minimum that a server must do: parse a body, merge it into an object, and respond with the result. */
 const plain = Effect.gen(function*() {
   const now = Date.now()
   const authority = yield* Certificates.authority({ now })
@@ -180,7 +180,7 @@ const plain = Effect.gen(function*() {
 
 type Access = Pick<HttpFacade.HttpFacade["Service"], "url" | "caPem" | "token">
 
-/** Microseconds of CPU that one status change takes, of server and client together: eight loops over undici. */
+/** Microseconds of CPU per status change, server and client together: eight loops over undici. */
 const overHttps = Effect.fnUntraced(function*({ caPem, token, url }: Access) {
   const agent = yield* Effect.acquireRelease(
     Effect.sync(() => new Undici.Agent({ connections: 8, connect: { ca: caPem } })),

@@ -1,4 +1,4 @@
-/** Simulation: how many runs of a story there are in a second of a core, beside the writes of a run alone. */
+/** Simulation: runs of a story per second of one core, compared with the writes of a run alone. */
 import { ApiServer, Simulation } from "@effect-operator/k8s/testing"
 import { Context, Effect, Layer } from "effect"
 import { scenarios } from "../examples/test/support/Scenarios.ts"
@@ -8,7 +8,7 @@ import { definition } from "./Widget.ts"
 
 const podset = scenarios.find(({ name }) => name === "podset")!
 
-/** Runs with one fault or several of a round, each round with others. */
+/** Runs with one or several faults per round, different in each round. */
 const runs = 100
 
 const simulated = (round: { n: number }): Effect.Effect<number> =>
@@ -17,7 +17,9 @@ const simulated = (round: { n: number }): Effect.Effect<number> =>
     return Effect.map(cpuMicros(Effect.orDie(Simulation.checkConvergence(podset, options))), (micros) => micros / runs)
   })
 
-/** The changes that a run stores, as so many writes of a custom resource at a server that is called directly. */
+/**
+ * The changes that a run stores, as the same number of writes of a custom resource to a server that is called directly.
+ */
 const written = Effect.gen(function*() {
   const server = Context.get(yield* Layer.build(ApiServer.ApiServer.layer), ApiServer.ApiServer)
   const path = collection("default")

@@ -1,4 +1,4 @@
-/** Start-up: from the start of the process to the first object at hand. */
+/** Start-up: from the start of the process to the first object. */
 import { Effect } from "effect"
 import * as Fs from "node:fs"
 import * as Os from "node:os"

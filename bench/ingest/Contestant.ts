@@ -1,7 +1,7 @@
-/** What every contestant of the ingest benchmarks is asked for, and what is measured of it. */
+/** The interface of the contestants in the ingest benchmarks, and what is measured. */
 import type { Kind } from "../fixture/Objects.ts"
 
-/** The fixture, and what it holds. */
+/** The fixture and its contents. */
 export interface Task {
   readonly url: string
   readonly kind: Kind
@@ -9,23 +9,23 @@ export interface Task {
   readonly events: number
 }
 
-/** A client whose code is loaded. Nothing is sent before `list`. */
+/** A client with its code loaded. It sends nothing before `list`. */
 export interface Client {
-  /** Completes when everything is in memory, and answers how many objects that is. */
+  /** Completes when everything is in memory, and returns the number of objects. */
   readonly list: () => Promise<number>
-  /** Completes when the last event is taken in; `start` makes the server send them, once the watch is open. */
+  /** Completes when the last event is processed; `start`, called once the watch is open, makes the server send them. */
   readonly watch: (start: () => Promise<void>) => Promise<void>
 }
 
 export type Contestant = (task: Task) => Promise<Client>
 
-/** Of one contestant in a process of its own. */
+/** The measurements of one contestant in its own process. */
 export interface Measured {
-  /** Seconds of CPU, user and system, code loaded before. */
+  /** Seconds of CPU, user and system, excluding the loading of code. */
   readonly list: number
   readonly watch: number
   /** Bytes, of the whole process. */
   readonly peakRss: number
-  /** Bytes on the heap and beside it for each object after a collection. */
+  /** Bytes per object, on the heap and outside it, after a garbage collection. */
   readonly retained: number
 }

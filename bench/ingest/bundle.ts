@@ -1,7 +1,7 @@
 /**
- * Contestants as one deploys a program, in one file of JavaScript each: `bundle.ts FOLDER NAME...` prints the files. Run
- * from source, half the memory of a small program is that of what strips types. A process of its own, because the peak of
- * a process begins with the memory of its parent.
+ * Bundles contestants as a program would be deployed, each into one JavaScript file: `bundle.ts FOLDER NAME...` prints
+ * the files. When running from source, stripping types takes half the memory of a small program. It runs in its own
+ * process, because a process's peak memory starts with that of its parent.
  */
 import * as Fs from "node:fs"
 import * as Path from "node:path"

@@ -1,7 +1,6 @@
 /**
- * Measures one contestant, once, and prints what was found as JSON. The arguments of the process are the address of the
- * fixture, the kind, and the numbers of objects and events. It has a process of its own, so that peak memory and compiled
- * code are nobody else's.
+ * Measures one contestant, once, and prints the result as JSON. The arguments are the URL of the fixture, the kind, and
+ * the numbers of objects and events. It runs in its own process, so that peak memory and compiled code are not shared.
  */
 import * as Http from "node:http"
 import type { Kind } from "../fixture/Objects.ts"
@@ -9,7 +8,7 @@ import type { Contestant, Measured, Task } from "./Contestant.ts"
 
 const start = (url: string) => () =>
   new Promise<void>((resolve, reject) => {
-    // A moment for the watch to open.
+    // Time for the watch to open.
     setTimeout(() => Http.get(`${url}/start`, (answer) => answer.resume().on("end", resolve)).on("error", reject), 100)
   })
 

@@ -1,4 +1,4 @@
-/** `makeInformer` of `@kubernetes/client-node`: what most operators in JavaScript are built on. */
+/** `makeInformer` of `@kubernetes/client-node`, on which most JavaScript operators are built. */
 import { CoreV1Api, CustomObjectsApi, KubeConfig, makeInformer } from "@kubernetes/client-node"
 import type { KubernetesListObject, KubernetesObject } from "@kubernetes/client-node"
 import { listVersion, shapes } from "../fixture/Objects.ts"

@@ -1,6 +1,6 @@
 /**
- * What cannot be beaten, and what anybody would write: `bytes` only counts what comes off the socket; `plain` is
- * `JSON.parse` of pages and lines into a `Map`. Both over undici, as everybody else here.
+ * A lower bound and a naive implementation: `bytes` only counts the bytes from the socket; `plain` calls `JSON.parse`
+ * on pages and lines and fills a `Map`. Both use undici, like the other contestants.
  */
 import { Buffer } from "node:buffer"
 import * as Undici from "undici"
@@ -41,7 +41,7 @@ export const plain: Contestant = async ({ events, kind, url }) => {
   const path = `${url}${shapes[kind].path}`
   const cache = new Map<string, Item>()
   const put = (item: Item) => cache.set(`${item.metadata.namespace}/${item.metadata.name}`, item)
-  // Reachable for as long as the client is, as a cache would be.
+  // Stays reachable as long as the client, like a cache.
   const client = {
     cache,
     list: async () => {

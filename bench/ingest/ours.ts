@@ -1,6 +1,7 @@
 /**
- * This framework: the live client, a reflector and its store, as a manager runs them. `ours` takes the objects as they
- * come, as the baselines do; `lazy` leaves them as text until they are read; `checked` has a Schema for them, as custom resources usually have.
+ * This framework: the live client, a reflector and its store, as in a manager. `ours` parses all objects, as the
+ * baselines do; `lazy` leaves them as text until they are read; `checked` has a Schema for them, as custom resources
+ * usually have.
  */
 import * as CustomResource from "@effect-operator/core/CustomResource"
 import * as Informers from "@effect-operator/core/Informers"
@@ -73,6 +74,6 @@ const contestant = (resources: Readonly<Record<Kind, Resource.Any>>): Contestant
 }
 
 export const ours = contestant({ widgets: Widget, pods: Pod })
-/** The same where objects are parsed when they are read, and nobody reads them. */
+/** As `ours`, with objects that would be parsed when read, and are not read. */
 export const lazy = contestant(Lazy)
 export const checked = contestant({ widgets: CheckedWidget, pods: Pod })

@@ -1,6 +1,6 @@
 /**
- * What one event costs from its bytes to the store: `scaling.ts OBJECTS INDEXES` prints microseconds of CPU. All objects
- * are in the store before, and every event changes another.
+ * The cost of one event, from its bytes to the store: `scaling.ts OBJECTS INDEXES` prints microseconds of CPU. All
+ * objects are in the store at first, and every event changes a different one.
  */
 import * as CacheIndex from "@effect-operator/core/CacheIndex"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
@@ -29,13 +29,13 @@ for (let n = 0; n < indexes; n++) {
 }
 
 const read = Documents.line({ without: ["metadata.managedFields"] })
-/** Takes in one line after the other; microseconds per line. */
+/** Processes one line after the other. Returns microseconds per line. */
 const take = (from: number, count: number, type: string): number => {
   let state = WatchBody.initial
   let micros = 0
   for (let n = 0; n < count; n += 50) {
     const lines = Array.from({ length: 50 }, (_, at) => {
-      // A prime stride: neighbours in time are none in memory.
+      // A prime stride, so that successive events are not neighbours in memory.
       const event = from + n + at
       return `{"type":"${type}","object":${renderWhole("widgets", event * 7919 % objects, listVersion + event)}}\n`
     })

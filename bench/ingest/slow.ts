@@ -1,7 +1,7 @@
 /**
- * A controller much slower than its watch: `slow.ts URL OBJECTS EVENTS`. Its reconcile takes a millisecond, the events
- * come as fast as they are read. Prints how much memory was in use above that of the first tenth, and how many objects
- * were not reconciled in their last state.
+ * A controller that is much slower than its watch: `slow.ts URL OBJECTS EVENTS`. A reconcile takes a millisecond,
+ * events arrive as fast as they are read. Prints how much more memory was in use than during the first tenth, and how
+ * many objects were not reconciled in their last state.
  */
 import * as Action from "@effect-operator/core/Action"
 import * as Controller from "@effect-operator/core/Controller"
@@ -16,7 +16,7 @@ import { listVersion } from "../fixture/Objects.ts"
 const [url, ...sizes] = process.argv.slice(2)
 const [objects = 0, events = 0] = sizes.map(Number)
 
-/** Of the memory in use. */
+/** Memory in use. */
 export interface Slow {
   readonly steady: number
   readonly peak: number
@@ -31,7 +31,7 @@ const Widget = Resource.make<KubeObject>()({
   scope: "Namespaced"
 })
 
-/** The version that an object is to be reconciled in: that of the last event that changed it. */
+/** The version in which an object must be reconciled: that of the last event that changed it. */
 const lastOf = (index: number): number => {
   const rest = events % objects
   const rounds = Math.floor(events / objects)

@@ -1,12 +1,12 @@
 /**
- * Keys through a controller's queue and worker that reconcile nothing: `child.ts MODE KEYS` prints the microseconds of
- * CPU per key. Each key is added twice before it is taken, so that merging is part of it. Modes:
+ * Runs keys through a controller's queue and a worker that does nothing: `child.ts MODE KEYS` prints microseconds of
+ * CPU per key. Each key is added twice before it is taken, so that deduplication is included. Modes:
  *
- * - `ours`: the framework's queue and workers, with metrics and a time-out;
- * - `traced`: the same where somebody listens for spans;
- * - `replica`, `crowd`: the same as one of 3, or 30, replicas that share the objects, of keys that are its own;
- * - `shard`: the same as a shard of a ring, of objects that have arrived;
- * - `loops`: four async functions over an array and a set with the same merging, which is what one would write.
+ * - `ours`: the framework's queue and workers, with metrics and a timeout;
+ * - `traced`: the same, with a tracer;
+ * - `replica`, `crowd`: the same as one of 3, or 30, replicas that share the objects, with keys of its own;
+ * - `shard`: the same as a shard of a ring, with objects that are assigned to it;
+ * - `loops`: four async functions over an array and a set with the same deduplication, as one would write by hand.
  */
 import * as Action from "@effect-operator/core/Action"
 import * as Controller from "@effect-operator/core/Controller"
@@ -29,7 +29,7 @@ import * as Tracer from "effect/Tracer"
 
 const [mode, count] = process.argv.slice(2)
 
-/** Replicas that share the objects, by mode; their names are as long as those of pods. */
+/** The number of replicas that share the objects, by mode; their names are as long as those of pods. */
 const crowds: Readonly<Record<string, number>> = { replica: 3, crowd: 30 }
 const members = Array.from({ length: crowds[mode!] ?? 1 }, (_, index) => `widgets-7d4b9c8f6d-x2v${index}`)
 const ground: ShardState.Ground = { me: members[0]!, lists: [members], others: [] }
@@ -70,7 +70,7 @@ const cpu = (): number => {
   return system + user
 }
 
-/** Who decides about objects: nobody, or the others with whom they are shared. */
+/** Which objects this process reconciles: all, or its share. */
 const leadership = (): Leadership.Leadership => {
   if (mode === "shard") {
     const place = { ...ring, mains: new Set([Resource.qualifiedName(Widget)]), tell: Effect.void, hear: Effect.void }
@@ -81,7 +81,7 @@ const leadership = (): Leadership.Leadership => {
     : { ...Leadership.always, owns: (key) => ShardState.owns(ground, key) }
 }
 
-/** One that asks whether an object is still its own, once, is answered that it is. */
+/** Confirms, once, that an object is still this process's own. */
 const answering: KubeClient.Client = KubeClient.make({
   request: ({ method }) => method === "GET" ? Effect.succeed({ status: 200, headers: {}, body: object }) : unused(),
   stream: unused
@@ -135,7 +135,7 @@ const framework = Effect.scoped(Effect.gen(function*() {
   return yield* measured(round)
 })).pipe(Effect.provideService(KubeClient.KubeClient, answering))
 
-/** A tracer that somebody listens to: it keeps what ends, as an exporter would until its next batch. */
+/** A tracer that keeps ended spans, as an exporter would until its next batch. */
 const listening: Tracer.Tracer = (() => {
   let ended: Array<Tracer.Span> = []
   class Kept extends Tracer.NativeSpan {
@@ -174,7 +174,7 @@ const loops = measured(Effect.promise(async () => {
   await Promise.all([work(), work(), work(), work()])
 }))
 
-/** Warm: the median of several rounds, the first not counted. */
+/** Warm: the median of several rounds, without the first. */
 function measured<E>(round: Effect.Effect<void, E>): Effect.Effect<number, E> {
   return Effect.gen(function*() {
     const rounds = keys.length > 100_000 ? 1 : Math.max(5, Math.ceil(100_000 / keys.length))

@@ -1,32 +1,32 @@
-/** What the contestants of the benchmarks on a real kube-apiserver are told, and what they tell. */
+/** The protocol of the contestants in benchmarks on a real kube-apiserver. */
 
-/** How to get in, as JSON in the first argument; the second is the namespace of the contestant's own. */
+/** The credentials, as JSON in the first argument; the second argument is the contestant's namespace. */
 export interface Access {
   readonly url: string
   readonly token: string
   readonly caFile: string
 }
 
-/** Of one burst: every object's status patched once. */
+/** The measurements of a burst: one patch of every object's status. */
 export interface Burst {
   /** Milliseconds. */
   readonly wall: number
   readonly cpu: number
 }
 
-/** The objects of a burst that the contestant has to know before it is asked for one. */
+/** The contestant must know all objects of a burst before it starts. */
 export interface Operator {
   readonly known: () => number
-  /** Patches the status of all that are known; completes with the last answer. */
+  /** Patches the status of all known objects; completes with the last response. */
   readonly burst: (round: number) => Promise<void>
 }
 
-/** The desired status. A contestant patches what has another, on its own account when it sees a new object. */
+/** The desired status. When a contestant sees a new object with another status, it patches it by itself. */
 export const statusOf = (round: number) => ({ status: { round, ready: true } })
 
 export const path = "/apis/bench.example.com/v1"
 
-/** Answers `known` with a number, and `burst ROUND` with what it cost. */
+/** Responds to `known` with the number of known objects, and to `burst ROUND` with its measurements. */
 export const serve = (operator: Operator): void => {
   let text = ""
   const answer = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`)

@@ -1,4 +1,4 @@
-/** An operator of this framework: `ours.ts ACCESS NAMESPACE`. Eight reconciles at once, each a patch of a status. */
+/** An operator with this framework: `ours.ts ACCESS NAMESPACE`. Eight concurrent reconciles, each one status patch. */
 import * as Action from "@effect-operator/core/Action"
 import * as Controller from "@effect-operator/core/Controller"
 import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
@@ -76,7 +76,7 @@ Effect.runFork(
   Manager.layer([controller]).pipe(
     Layer.provide(LiveClient.layerOptions({ kubeconfig })),
     Layer.launch,
-    // Standard output is for answers.
+    // Standard output is for responses.
     Effect.provide(Logger.layer([]))
   )
 )

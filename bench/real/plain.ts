@@ -1,4 +1,4 @@
-/** What anybody would write: a watch into a map and eight loops over undici. `plain.ts ACCESS NAMESPACE` */
+/** A naive implementation: a watch into a map and eight loops over undici. `plain.ts ACCESS NAMESPACE` */
 import * as Fs from "node:fs"
 import * as Undici from "undici"
 import { type Access, path, serve, statusOf } from "./Contestant.ts"

@@ -1,4 +1,4 @@
-/** An informer of client-node that says when its first object is there. `main.ts URL` */
+/** An informer of client-node that reports its first object. `main.ts URL` */
 import { CustomObjectsApi, KubeConfig, makeInformer } from "@kubernetes/client-node"
 import { report } from "./report.ts"
 

@@ -1,4 +1,4 @@
-/** The smallest operator: says when its first reconcile is there. `main.ts URL` */
+/** A minimal operator that reports its first reconcile. `main.ts URL` */
 import * as Action from "@effect-operator/core/Action"
 import * as Controller from "@effect-operator/core/Controller"
 import type { KubeObject } from "@effect-operator/core/KubeObject"

@@ -1,6 +1,6 @@
-/** From the start of the process to now. */
+/** The time from the start of the process to now. */
 export interface Started {
-  /** Milliseconds of real time, and of CPU. */
+  /** Milliseconds of real time and of CPU. */
   readonly wall: number
   readonly cpu: number
   readonly rss: number
@@ -8,7 +8,7 @@ export interface Started {
 
 let reported = false
 
-/** Prints how long it took, once, and ends the process. */
+/** Prints the elapsed time, once, and ends the process. */
 export const report = (): void => {
   if (reported) return
   reported = true

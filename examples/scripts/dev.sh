@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `effect-operator dev --once` on every example: from source, on an in-memory cluster, as its own ServiceAccount, with its
-# sample applied, until nothing is left to do. One line for each. Names as arguments choose.
+# Runs `effect-operator dev --once` on every example, or on those named as arguments: from source, on an in-memory
+# cluster, as its own ServiceAccount, with its sample applied, until nothing is left to do. Prints one line for each.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 one() {
@@ -17,5 +17,5 @@ one() {
 }
 export -f one
 if [ $# -eq 0 ]; then set -- $(cd examples/src && ls -d */main.ts | xargs -n 1 dirname); fi
-# Most of it is waiting.
+# In parallel, since most of the time is spent waiting.
 printf '%s\n' "$@" | xargs -P 3 -I NAME bash -c 'one NAME'

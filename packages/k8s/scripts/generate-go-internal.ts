@@ -1,10 +1,10 @@
 /**
- * Writes the structs behind the API that refusals print as a whole into `packages/k8s/src/kinds/goInternal.ts`:
+ * Generates `packages/k8s/src/kinds/goInternal.ts` with the internal structs that error messages print as a whole:
  *
  *     node --conditions=op-source packages/k8s/scripts/generate-go-internal.ts APIS
  *
- * The argument is the directory `pkg/apis` of the Go sources of k8s.io/kubernetes, of the release of
- * `kinds/definitions.ts`. Taken from it is which fields the types have, in which order, and of which types.
+ * The argument is the directory `pkg/apis` of the Go sources of k8s.io/kubernetes, of the same release as
+ * `kinds/definitions.ts`. Only the names, order and types of fields are taken from it.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -12,12 +12,12 @@ import { join } from "node:path"
 const [apis] = process.argv.slice(2)
 if (apis === undefined) throw new Error("usage: generate-go-internal.ts APIS (a directory with Go sources)")
 
-/** What is printed as a whole. */
+/** The types that are printed as a whole. */
 const roots = ["core.PodTemplateSpec", "batch.PodFailurePolicy", "batch.SuccessPolicy"]
 
 const structs = new Map<string, ReadonlyArray<readonly [name: string, type: string]>>()
 
-/** Named types that are no structs, by what they are. */
+/** Named types other than structs, with their underlying types. */
 const named = new Map<string, string>()
 
 const scalar = /^(?:bool|string|byte|u?int(?:8|16|32|64)?)$/
@@ -44,7 +44,7 @@ for (const own of ["core", "batch"]) {
   }
 }
 
-/** A type with names of scalars, lists and maps taken for what they are. */
+/** A type with named scalars, lists and maps replaced by their underlying types. */
 const plain = (type: string): string => {
   const [, wrapped, inner] = /^(\*|\[\]|map:)(.+)$/.exec(type) ?? []
   if (inner !== undefined) return wrapped + plain(inner)

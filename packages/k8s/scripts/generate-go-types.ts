@@ -1,15 +1,14 @@
 /**
- * Writes the fields of the Go types of the built-in kinds, and what they do with zero values, into
- * `packages/k8s/src/kinds/goTypes.ts`, what the types of their fields are called into `packages/k8s/src/kinds/goNames.ts`,
- * what their comments tell the OpenAPI document into `packages/k8s/src/kinds/goMarkers.ts`, and which kinds are known in
- * which versions, served or not, into `packages/k8s/src/kinds/goKinds.ts`:
+ * Generates four tables in `packages/k8s/src/kinds` about the Go types of built-in kinds: `goTypes.ts` with their
+ * fields and the encoding of zero values, `goNames.ts` with the type names of fields, `goMarkers.ts` with what comments
+ * contribute to the OpenAPI document, and `goKinds.ts` with the kinds that are known in each version, served or not:
  *
  *     node --conditions=op-source packages/k8s/scripts/generate-go-types.ts API APIMACHINERY APIEXTENSIONS AGGREGATOR
  *
  * The arguments are directories with the Go sources of k8s.io/api, k8s.io/apimachinery, k8s.io/apiextensions-apiserver
- * and k8s.io/kube-aggregator of the release of `kinds/definitions.ts`. Taken from them is only in which order fields are,
- * which are pointers, which are not left out of JSON when they are empty, which types have names that JSON does not
- * tell, and which fields are required or take one of some words.
+ * and k8s.io/kube-aggregator of the same release as `kinds/definitions.ts`. Only these facts are taken from them: the
+ * order of fields, which are pointers, which are not omitted from JSON when empty, type names that JSON does not show,
+ * which fields are required, and which are enums.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, relative, sep } from "node:path"
@@ -22,12 +21,12 @@ if (api === undefined || machinery === undefined || extensions === undefined || 
 }
 
 interface Struct {
-  /** As they stand in the table, and the types that are inlined between them. */
+  /** The fields as in the table, and the types that are inlined between them. */
   readonly fields: Array<string | { readonly inlined: string }>
-  /** The Go type of every field, as faults of the decoder write it. */
+  /** The Go type of every field, as the decoder's errors print it. */
   readonly types: Map<string, string>
   readonly required: Set<string>
-  /** By field, the type that may be one of some words. */
+  /** The enum type of each field that has one. */
   readonly words: Map<string, string>
 }
 
@@ -37,21 +36,21 @@ const field = /^\s+(?:(\w+)\s+)?(\S+)\s+`.*?json:"([^"]*)"/
 
 const imported = /^\s+(?:import )?(?:(\w+) )?"([\w./-]+)"$/gm
 
-/** What a package is called in the types of another: by the end of its path, whatever the file calls it. */
+/** The name of each imported package in type names: the end of its path, whatever alias the file uses. */
 const packagesOf = (text: string): ReadonlyMap<string, string> =>
   new Map(Array.from(text.matchAll(imported), ([, alias, path]) => {
     const name = path!.slice(path!.lastIndexOf("/") + 1)
     return [alias ?? name, name]
   }))
 
-/** Where the packages of a file are, as the OpenAPI document names them. */
+/** The path of each imported package, as in the OpenAPI document. */
 const placesOf = (text: string): ReadonlyMap<string, string> =>
   new Map(Array.from(text.matchAll(imported), ([, alias, path]) => [
     alias ?? path!.slice(path!.lastIndexOf("/") + 1),
     path!.replace(/^k8s\.io/, "io.k8s").replaceAll("/", ".")
   ]))
 
-/** By type, the words that it may be one of. */
+/** The values of each enum type. */
 const words = new Map<string, Set<string>>()
 
 const readWords = (prefix: string, text: string): void => {
@@ -78,7 +77,7 @@ const plain = /^(?:bool|string|byte|u?int(?:8|16|32|64)?|float(?:32|64)|interfac
 
 const written: Readonly<Record<string, string>> = { byte: "uint8", any: "interface {}", "interface{}": "interface {}" }
 
-/** A type as Go's `reflect` writes it. */
+/** A type as Go's `reflect` prints it. */
 const reflected = (type: string, own: string, packages: ReadonlyMap<string, string>): string => {
   const [, list, key, value] = /^(?:\[\](.+)|map\[(.+?)\](.+))$/.exec(type) ?? []
   if (list !== undefined) return `[]${reflected(list, own, packages)}`
@@ -132,7 +131,7 @@ for (const read of [readFile, readWords, readConstants]) {
   readTree(aggregator, "io.k8s.kube-aggregator", read)
 }
 
-/** What stands before the fields of every object. */
+/** The fields that come first in every object. */
 const typeMeta = ["*kind", "*apiVersion"]
 
 const fields = (name: string): ReadonlyArray<string> =>
@@ -140,7 +139,7 @@ const fields = (name: string): ReadonlyArray<string> =>
     ? typeMeta
     : structs.get(name)?.fields.flatMap((field) => typeof field === "string" ? [field] : fields(field.inlined)) ?? []
 
-/** What the OpenAPI document has and these sources do not is taken for a pointer. */
+/** A field in the OpenAPI document but not in these sources is treated as a pointer. */
 const missing = (name: string): ReadonlyArray<string> => {
   const known = new Set(fields(name).map((field) => field.replace(/^[!*]/, "")))
   return Object.keys(definitions[name]?.properties ?? {}).filter((field) => !known.has(field)).map((field) =>
@@ -240,7 +239,7 @@ ${markers.join("\n")}
 `
 )
 
-/** By group version, the kinds that are registered for it. */
+/** The kinds that are registered for each group version. */
 const registered = new Map<string, ReadonlySet<string>>()
 
 const readRegister = (root: string): void => {

@@ -1,10 +1,11 @@
 /**
- * Writes the built-in kinds of Kubernetes into `packages/k8s/src/kinds`, from its OpenAPI v2 document:
+ * Generates the built-in kinds of Kubernetes in `packages/k8s/src/kinds` from its OpenAPI v2 document:
  *
  *     node --conditions=op-source packages/k8s/scripts/generate-kinds.ts [--check] [path of the document]
  *
- * The output depends on the document, on `kinds/Facts.ts` and on `kinds/Release.ts` only. `--check` writes nothing, and exits with 1 if the
- * checked-in files differ. Files without the header of generated ones are written by hand and left alone.
+ * The output depends only on the document, on `kinds/Facts.ts` and on `kinds/Release.ts`. `--check` writes nothing, and
+ * exits with 1 if the checked-in files differ. Files without the header of generated files are hand-written and left
+ * alone.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"

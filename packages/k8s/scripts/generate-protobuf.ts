@@ -1,12 +1,12 @@
 /**
- * Writes the protobuf field numbers of the built-in kinds into `packages/k8s/src/kinds/protobuf.ts`:
+ * Generates `packages/k8s/src/kinds/protobuf.ts` with the protobuf field numbers of the built-in kinds:
  *
  *     node --conditions=op-source packages/k8s/scripts/generate-protobuf.ts API APIMACHINERY APIEXTENSIONS
  *
- * The arguments are directories with the Go sources of k8s.io/api, k8s.io/apimachinery and k8s.io/apiextensions-apiserver.
- * The numbers of a field never change, so any release that knows all fields of the generated kinds will do. Names and
- * types of the fields are those of the OpenAPI document already (`kinds/definitions.ts`): the numbers, and which fields
- * Kubernetes sends although they are zero, is all that is taken from the struct tags.
+ * The arguments are directories with the Go sources of k8s.io/api, k8s.io/apimachinery and
+ * k8s.io/apiextensions-apiserver. Field numbers never change, so any release that has all fields of the generated kinds
+ * will do. Names and types of fields come from the OpenAPI document (`kinds/definitions.ts`); only the numbers, and
+ * which fields Kubernetes sends even if they are zero, are taken from the struct tags.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, relative, sep } from "node:path"
@@ -18,7 +18,7 @@ if (api === undefined || machinery === undefined || extensions === undefined) {
 }
 
 interface Struct {
-  /** As they stand in the table. */
+  /** As in the table. */
   readonly fields: Array<string>
   readonly inlined: Array<string>
 }

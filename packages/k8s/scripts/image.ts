@@ -1,10 +1,11 @@
 /**
- * `image.ts PROJECT CONTAINERFILE MANIFESTS SAMPLES`: the image of an operator without a container engine.
+ * `image.ts PROJECT CONTAINERFILE MANIFESTS SAMPLES`: builds and runs the image of an operator without a container
+ * engine.
  *
- * Carries the container file out in folders, then runs the result as a kubelet would, as far as that goes on this machine:
- * in a root of its own (`chroot`), which the image's user cannot write, with the variables of the Deployment, the account's
- * token and certificate where a Pod has them, and nothing else. The cluster is in memory, the account has the roles of the
- * manifests and no others. The operator has to get ready, do what a sample asks for, and end with 0 when it is told to.
+ * Executes the container file in folders, then runs the result as kubelet would, as far as possible on this machine: in
+ * its own root (`chroot`), which the image's user cannot write, with only the variables of the Deployment and the
+ * account's token and certificate where a Pod has them. The cluster is in memory, and the account has exactly the roles
+ * of the manifests. The operator must become ready, reconcile a sample, and exit with 0 when it is asked to stop.
  */
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -28,7 +29,7 @@ import * as Containerfile from "./image/Containerfile.ts"
 
 const fail = (message: string) => Effect.die(new Error(message))
 
-/** What is in the folder of the manifests. */
+/** The objects in the folder of manifests. */
 const read = Effect.fnUntraced(function*(folder: string) {
   const files = (yield* Objects.filesOf(folder)).filter((file) => Path.basename(file) !== "kustomization.yaml")
   const objects = (yield* Effect.forEach(files, Objects.inFile)).flat()
@@ -38,7 +39,7 @@ const read = Effect.fnUntraced(function*(folder: string) {
   return { objects, definitions, deployment: yield* Effect.fromResult(Deployment.decode(found)) }
 })
 
-/** What a Pod has of its account. */
+/** Provides the files that a Pod has of its account. */
 const mountAccount = Effect.fnUntraced(
   function*(root: string, cluster: Context.Context<ApiServer | HttpFacade.HttpFacade>, { name, namespace }: Where) {
     const { caPem } = Context.get(cluster, HttpFacade.HttpFacade)
@@ -111,7 +112,7 @@ const run = Effect.fnUntraced(function*(project: string, file: string, manifests
         env: {
           ...image.env,
           ...environment,
-          // As the base image has them.
+          // As in the base image.
           HOME: "/home/nonroot",
           PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
           KUBERNETES_SERVICE_HOST: "127.0.0.1",

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A new operator from packed packages, in an empty folder outside of this repository, with the commands that its README
-# and `effect-operator init` name: made, installed, tested, checked, run once, built and run as its container file says, given
-# another version and another kind. One line for each.
+# Creates a new operator from packed packages, in an empty folder outside of this repository, with the commands in its
+# README and of `effect-operator init`: installs, tests, checks and runs it, builds and runs its image, and adds a version
+# and a kind. Prints one line for each command.
 set -euo pipefail
 cd "$(dirname "$0")/../../.."
 repository="$PWD"
@@ -16,7 +16,7 @@ run() {
     exit 1
   fi
 }
-# What a command that is to fail says.
+# Expects a command to fail with a message.
 refused() {
   local says="$1"
   shift
@@ -38,14 +38,14 @@ refused "not overwritten" npx effect-operator init demo --packages "$folder"
 cd demo
 run npm test
 run npm run check
-# A status that is never written, as nobody runs what writes it.
+# An effect that is never run: the status is not written.
 sed -i.kept 's/yield\* ObjectStatus/ObjectStatus/' src/demo/reconciler.ts
 refused "floatingEffect" npm run check
 mv src/demo/reconciler.ts.kept src/demo/reconciler.ts
 run npm start -- --once
 run npm run build
 
-# Without a container engine, see image.ts, from `npm ci` on; only root may give a program a root of its own.
+# Without a container engine (see image.ts), starting with `npm ci`; only root can use chroot.
 if [ "$(id -u)" = 0 ]; then
   run npm --prefix "$repository" run image -- "$PWD" "$PWD/Containerfile" "$PWD/deploy" "$PWD/samples"
 else
@@ -55,7 +55,7 @@ fi
 
 run npx effect-operator add version Demo v2 --storage
 refused "Demo has v2 already" npx effect-operator add version Demo v2
-# What it says is to be added.
+# The changes that the command has printed.
 sed -i \
   -e 's/import { LiveClient, type Manifests, runMain }/import { LiveClient, Manifests, runMain, Webhook }/' \
   -e 's|^import { Demo } from .*|import { conversion, DemoVersions } from "./demo/versions.ts"|' \
@@ -69,7 +69,7 @@ run npm test
 run npm start -- --once
 run npx effect-operator add kind Site --group web.example.com
 refused "not overwritten" npx effect-operator add kind Site --group web.example.com
-# The permissions that `add kind` names are missing until somebody adds them.
+# The permissions that `add kind` prints are still missing.
 run npx tsc
 run npm run lint
 run npx vitest run -t "none once it is gone"

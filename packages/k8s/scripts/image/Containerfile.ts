@@ -1,14 +1,14 @@
 /**
- * A container file, read and carried out without a container engine: every stage is a folder, `COPY` copies, `RUN` runs
- * in the folder with the Node of this process. What a base image has is not there, which is as well: the program must
- * need nothing of it but Node. Only the instructions that `Manifests.containerfile` writes are understood.
+ * Executes a container file without a container engine: every stage is a folder, `COPY` copies, and `RUN` runs in the
+ * folder with the Node of this process. The contents of base images are missing, so that it shows if the program needs
+ * anything of them but Node. Only instructions that `Manifests.containerfile` writes are supported.
  */
 import * as ChildProcess from "node:child_process"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 
 export interface Image {
-  /** The last stage's folder: the root of its files. */
+  /** The folder of the last stage: the root of its files. */
   readonly root: string
   readonly workdir: string
   readonly env: Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ interface Stage {
   command: ReadonlyArray<string>
 }
 
-/** Names of `.dockerignore`: at the top, or anywhere with `**` before them. */
+/** Names in `.dockerignore`: at the top, or at any depth after `**`. */
 const ignores = (context: string): (path: string) => boolean => {
   const file = Path.join(context, ".dockerignore")
   const patterns = Fs.existsSync(file) ? Fs.readFileSync(file, "utf8").split("\n").filter((line) => line !== "") : []
@@ -36,7 +36,7 @@ const ignores = (context: string): (path: string) => boolean => {
   }
 }
 
-/** Carries a container file out. Throws at the first instruction that cannot be. */
+/** Executes a container file. Throws at the first unsupported instruction. */
 export const build = (file: string, context: string, folder: string): Image => {
   const stages = new Map<string, Stage>()
   let stage: Stage | undefined
@@ -105,10 +105,10 @@ const librariesOf = (program: string): ReadonlyArray<string> =>
   ChildProcess.execFileSync("ldd", [program], { encoding: "utf8" }).split("\n")
     .flatMap((line) => /(\/\S+) \(0x/.exec(line)?.[1] ?? [])
 
-/** Where the base image has Node, which is its entry point. */
+/** The path of Node in the base image, which is its entry point. */
 export const entrypoint = "/nodejs/bin/node"
 
-/** Adds what the base image has: Node, and what it is linked with. */
+/** Adds what the base image contains: Node, and the libraries that it is linked with. */
 export const addBase = ({ root }: Image): void => {
   const put = (from: string, to: string) => {
     Fs.mkdirSync(Path.dirname(Path.join(root, to)), { recursive: true })
@@ -118,7 +118,7 @@ export const addBase = ({ root }: Image): void => {
   for (const library of librariesOf(process.execPath)) put(library, library)
 }
 
-/** The files that a user who owns none of them could write. */
+/** The files that a user who owns none of them can write. */
 export const writable = (root: string, uid: number): ReadonlyArray<string> =>
   Fs.readdirSync(root, { recursive: true, encoding: "utf8" }).filter((name) => {
     const { mode, uid: owner } = Fs.lstatSync(Path.join(root, name))

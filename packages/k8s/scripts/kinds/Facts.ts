@@ -1,10 +1,11 @@
 /**
- * What the OpenAPI document of Kubernetes does not say, written by hand: short names, categories, the order of groups,
- * defaults of list keys, and which of two kinds of one name `@effect-operator/k8s/kinds` exports.
+ * Facts that the OpenAPI document of Kubernetes does not contain, written by hand: short names, categories, the order
+ * of groups, defaults of list keys, and, if two kinds have the same name, which one `@effect-operator/k8s/kinds`
+ * exports.
  *
  * Source: `ShortNames`, `Categories`, the APIService priorities and the `+default` markers of the Kubernetes 1.35
  * sources. Names, categories and order equal the discovery of a running kube-apiserver for everything that 1.20 had.
- * The generator refuses an entry that names nothing.
+ * The generator refuses an entry that refers to nothing.
  */
 
 /** Short names by `plural` or `plural.group`. */
@@ -94,14 +95,14 @@ export const groupPriority: Readonly<Record<string, number>> = {
   "storagemigration.k8s.io": 15800
 }
 
-/** Defaults of optional properties that are keys of a list; a merge needs them to tell list elements apart. */
+/** Defaults of optional properties that are list keys; a merge needs them to distinguish list elements. */
 export const keyDefaults: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "io.k8s.api.core.v1.ContainerPort": { protocol: "TCP" },
   "io.k8s.api.core.v1.ServicePort": { protocol: "TCP" },
   "io.k8s.api.core.v1.LocalObjectReference": { name: "" }
 }
 
-/** Kinds of one name in the preferred versions of several groups: the group whose kind the index exports. */
+/** If several groups have a kind of this name in their preferred versions: the group whose kind the index exports. */
 export const indexChoices: Readonly<Record<string, string>> = {
   Event: ""
 }

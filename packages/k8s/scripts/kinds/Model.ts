@@ -1,7 +1,7 @@
 /**
- * Reads the OpenAPI v2 document of Kubernetes into what the emitters need: the served resources with their verbs and
- * subresources, the group versions, and the definitions by module. Everything is sorted, so that one document gives one
- * output.
+ * Reads the OpenAPI v2 document of Kubernetes into the model that the emitters need: the served resources with their
+ * verbs and subresources, the group versions, and the definitions by module. Everything is sorted, so that the same
+ * document gives the same output.
  */
 import { categories, groupPriority, indexChoices, keyDefaults, shortNames } from "./Facts.ts"
 
@@ -11,7 +11,7 @@ export interface Gvk {
   readonly kind: string
 }
 
-/** A JSON schema as the document has it. */
+/** A JSON schema as in the document. */
 export interface OpenApiSchema {
   readonly $ref?: string
   readonly type?: string
@@ -128,7 +128,7 @@ const readDefinitions = (document: Document): ReadonlyMap<string, Definition> =>
         module: moduleOf(id),
         name: id.slice(id.lastIndexOf(".") + 1),
         schema,
-        // DeleteOptions and WatchEvent carry every group version there ever was; the first is the one they belong to.
+        // DeleteOptions and WatchEvent list every group version that ever existed; they belong to the first.
         kind: schema["x-kubernetes-group-version-kind"]?.[0]
       }]
     })
@@ -249,7 +249,7 @@ const priorityOf = (group: string): number => {
   return priority
 }
 
-/** A fact about something that is no longer there is a mistake, or a kind that the new version renamed. */
+/** A fact about something that does not exist is a mistake, or about a kind that the new version renamed. */
 const checkFacts = (document: Document, resources: ReadonlyArray<Resource>): void => {
   const names = new Set(resources.map(qualified))
   const groups = new Set(resources.map(({ group }) => group))

@@ -1,12 +1,12 @@
 /**
- * What the OpenAPI document has and Kubernetes 1.35 has not, and the other way round: the document is a little younger
- * than the release that the server stands for.
+ * The differences between the OpenAPI document and Kubernetes 1.35: the document is slightly newer than the release
+ * that the server stands for.
  *
- * Kinds that came later (`MutatingAdmissionPolicy` in `v1`) stay: programs may speak to servers that have them.
+ * Newer kinds (`MutatingAdmissionPolicy` in `v1`) stay, because programs may use servers that have them.
  */
 import type { Document, OpenApiSchema } from "./Model.ts"
 
-/** Fields that came after the release, by what the names of their types end with. */
+/** Fields that are newer than the release, by the ends of their types' names. */
 const later: Readonly<Record<string, ReadonlyArray<string>>> = {
   "meta.v1.ListMeta": ["shardInfo"],
   "core.v1.PodSpec": ["schedulingGroup"],
@@ -22,7 +22,7 @@ const later: Readonly<Record<string, ReadonlyArray<string>>> = {
   "storage.v1.CSIDriverSpec": ["preventPodSchedulingIfMissing"]
 }
 
-/** Fields that are gone again, by type. */
+/** Fields of the release that the document no longer has, by type. */
 const gone: Readonly<Record<string, Readonly<Record<string, OpenApiSchema>>>> = {
   "core.v1.PodSpec": { workloadRef: { $ref: "#/definitions/io.k8s.api.core.v1.WorkloadReference" } }
 }
@@ -57,7 +57,7 @@ const referred = (schema: OpenApiSchema): ReadonlyArray<string> => [
 const referredIn = (definitions: Document["definitions"]): ReadonlySet<string> =>
   new Set(Object.values(definitions).flatMap(referred))
 
-/** The document as the release has it: what only later fields are of is not there either. */
+/** The document as of the release; definitions used only by newer fields are removed, too. */
 export const correct = (document: Document): Document => {
   let definitions: Document["definitions"] = Object.fromEntries(
     Object.entries({ ...document.definitions, ...goneTypes }).map(([id, schema]) => [id, corrected(id, schema)])

@@ -1,6 +1,6 @@
 /**
- * Emits the data a server needs at run time: `tables.ts` (what is served) and `definitions.ts` (the schema of every
- * type, reduced to what patches, apply and validation read).
+ * Emits the data that a server needs at run time: `tables.ts` (what is served) and `definitions.ts` (the schema of
+ * every type, reduced to what patches, apply and validation read).
  */
 import { keyDefaults } from "./Facts.ts"
 import type { Definition, Model, OpenApiSchema, Resource, Subresource } from "./Model.ts"
@@ -151,7 +151,7 @@ const emitSchema = (schema: OpenApiSchema, keyDefault?: string): string => {
 const emitDefinition = ({ id, kind, module, schema }: Definition): string => {
   const lines: Array<string> = []
   const own = emitSchema(schema)
-  // The braces of `own` hold the definition's own facts; the shorthand of a scalar has none to add to.
+  // The braces of `own` contain the definition's own facts; the shorthand of a scalar has none.
   lines.push(scalars[`{ type: "${schema.type}" }`] === own ? `type: "${schema.type}"` : own.slice(1, -1).trim())
   if (kind !== undefined) {
     lines.push(`kind: { group: "${kind.group}", version: "${kind.version}", kind: "${kind.kind}" }`)
@@ -161,7 +161,7 @@ const emitDefinition = ({ id, kind, module, schema }: Definition): string => {
     `      ${propertyKey(name)}: ${emitSchema(schema.properties![name]!, keyDefaults[id]?.[name])}`
   )
   if (properties.length > 0) lines.push(`properties: {\n${properties.join(",\n")}\n    }`)
-  // A struct without fields, which the document writes like one that takes any: only the common types do.
+  // A struct without fields, which the document writes like one that accepts any; only the common types do.
   else if (schema.type === "object" && module !== "common") lines.push("properties: {}")
   const content = lines.filter((line) => line !== "")
   return content.length === 0

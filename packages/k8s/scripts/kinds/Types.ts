@@ -1,7 +1,8 @@
 /**
  * Emits the TypeScript of every group version: one `readonly` interface per definition, and for every served kind the
- * `Resource` value of the same name. A served kind is typed as a server answers it: `apiVersion` and `kind` are literal
- * and required, `metadata` has the shape of its scope. Metadata anywhere else is a template's, with nothing required.
+ * `Resource` value of the same name. A served kind has the type of a server's response: `apiVersion` and `kind` are
+ * required literals, and `metadata` has the shape of its scope. Metadata anywhere else is that of a template, with
+ * nothing required.
  */
 import { indexChoices } from "./Facts.ts"
 import type { Definition, Model, OpenApiSchema, Resource } from "./Model.ts"
@@ -21,7 +22,7 @@ const coreTypes: Readonly<Record<string, string>> = {
 
 const coreNames: ReadonlyArray<string> = ["ManagedFieldsEntry", "ObjectMeta", "OwnerReference"]
 
-/** Definitions whose schema does not say what their JSON is. */
+/** Definitions whose schema does not specify their JSON. */
 const written: Readonly<Record<string, string>> = {
   "io.k8s.apimachinery.pkg.api.resource.Quantity": "string",
   [`${meta}.FieldsV1`]: "unknown",
@@ -57,7 +58,7 @@ const apiVersion = (group: string, version: string): string => group === "" ? ve
 
 const propertyKey = (name: string): string => /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
 
-/** What an object is comes first, as everybody writes it; the rest is sorted. */
+/** The usual first fields of an object; the rest is sorted. */
 const leading: ReadonlyArray<string> = ["apiVersion", "kind", "metadata", "spec", "status"]
 
 const compareProperties = (a: string, b: string): number => {
@@ -68,7 +69,7 @@ const compareProperties = (a: string, b: string): number => {
 const strings = (values: ReadonlyArray<string>): string =>
   `[${values.map((value) => JSON.stringify(value)).join(", ")}]`
 
-/** What one module imports, gathered while its types are written. */
+/** The imports of a module, collected while its types are emitted. */
 class Imports {
   readonly common = new Set<string>()
   readonly core = new Set<string>()
@@ -133,7 +134,7 @@ const emitModule = (model: Model, module: string, definitions: ReadonlyArray<Def
     }
   }
 
-  /** A whole object inside another (a claim template of a StatefulSet) is written like an object to be created. */
+  /** A whole object inside another (a claim template of a StatefulSet) has the type of an object to be created. */
   const embedded = (schema: OpenApiSchema): string | undefined => {
     const ref = schema.$ref ?? schema.items?.$ref
     if (ref === undefined) return undefined
