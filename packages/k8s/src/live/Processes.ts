@@ -2,8 +2,8 @@
  * `Processes`: runs a process on a server (`exec`) over a WebSocket of its own, and collects its output.
  *
  * The first byte of a message is the stream: 0 standard input, 1 output, 2 errors, 3 the final `Status`. In version 5
- * of the protocol, 255 closes the stream that follows it. Earlier versions cannot close the input, so that a command
- * that reads it would never end; there, a command with input is not started.
+ * of the protocol, 255 closes the stream that follows it. Version 4 cannot close the input, and a command that reads it
+ * would never end; so for a command with input only version 5 is offered, and an older server does not start it.
  *
  * A refusal is an ordinary response with a body. Only connecting and the response to the upgrade have a timeout; how
  * long a command may take is the caller's business.
@@ -35,7 +35,8 @@ export interface Settings extends Options {
   readonly proxy: string | undefined
 }
 
-const protocols = ["v5.channel.k8s.io", "v4.channel.k8s.io"]
+const closing = "v5.channel.k8s.io"
+const older = "v4.channel.k8s.io"
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 } as const
 
@@ -86,13 +87,6 @@ export const begin = (
 
   const opened = (open: WebSocket) => {
     if (stdin === undefined) return
-    if (open.protocol !== protocols[0]) {
-      return fail(
-        new Error(
-          `the server speaks ${open.protocol}, which cannot end standard input: it takes Kubernetes 1.30 or later`
-        )
-      )
-    }
     const input = Buffer.from(stdin, "utf8")
     for (let from = 0; from < input.length; from += defaults.chunk) {
       open.send(Buffer.concat([Buffer.of(channels.stdin), input.subarray(from, from + defaults.chunk)]))
@@ -123,7 +117,7 @@ export const begin = (
     const url = new URL(path, origin)
     url.protocol = origin.protocol === "https:" ? "wss:" : "ws:"
     const { servername, ...material } = tls
-    socket = new WebSocket(url, protocols, {
+    socket = new WebSocket(url, stdin === undefined ? [closing, older] : [closing], {
       ...material,
       ...(servername === undefined ? {} : { servername }),
       ...(agent === undefined ? {} : { agent }),
@@ -154,6 +148,14 @@ export const begin = (
       const chunks: Array<Buffer> = []
       for await (const chunk of response) chunks.push(chunk as Buffer)
       const body = Buffer.concat(chunks)
+      // What Go's WebSocket server responds if it supports none of the offered protocols; an API server sends a Status.
+      if (stdin !== undefined && response.statusCode === 403 && body.length === 0) {
+        return fail(
+          new Error(
+            `the server does not speak ${closing}, which can end standard input: it takes Kubernetes 1.30 or later`
+          )
+        )
+      }
       const headers = toHeaders(response.headers as Head["headers"])
       end(Effect.succeed({
         ...toResponse(response.statusCode ?? 0, headers, body.toString("utf8")),

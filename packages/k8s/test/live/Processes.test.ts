@@ -235,16 +235,22 @@ describe("Processes of a server that is played", () => {
       yield* eventually(() => open() === 0)
     }))
 
-  it.live("input is not given where nothing could end it", () =>
+  it.live("a command with input is not begun where nothing could end the input", () =>
     Effect.gen(function*() {
-      let given = 0
-      const { url } = yield* scripted({
-        protocol: "v4.channel.k8s.io",
-        process: (socket) => socket.on("message", () => given++)
+      let begun = 0
+      const older = "v4.channel.k8s.io"
+      const { asked, url } = yield* scripted({
+        protocol: older,
+        // What Go's WebSocket server responds if it supports none of the offered protocols.
+        refuse: ({ headers }) =>
+          headers["sec-websocket-protocol"]?.includes(older) === true ? undefined : "HTTP/1.1 403 Forbidden\r\n\r\n",
+        process: () => begun++
       })
       const failure = yield* Effect.flip(run(url, { command: ["cat"], stdin: "a" }))
-      assert.include(failure.message, "it takes Kubernetes 1.30 or later")
-      assert.strictEqual(given, 0)
+      assert.strictEqual(failure.reason._tag, "Transport")
+      assert.include(failure.message, "Kubernetes 1.30 or later")
+      assert.strictEqual(begun, 0)
+      assert.strictEqual(asked.length, 1)
     }))
 
   it.live("who gives up closes the connection", () =>
