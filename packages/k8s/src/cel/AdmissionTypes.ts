@@ -1,8 +1,8 @@
 /**
  * `AdmissionTypes`: the variables of admission expressions, and the types of `request` and `namespaceObject`.
  *
- * `object`, `oldObject` and `params` have the type dyn. `uid`, `object` and `oldObject` are not fields of `request`,
- * and a namespace has only its identifying metadata and its status.
+ * `object`, `oldObject` and `params` have the type dyn. `uid`, `object` and `oldObject` are not fields of `request`. A
+ * namespace has its status, its finalizers, and only part of its metadata.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/cel/compile.go.
  */
