@@ -1,10 +1,10 @@
 /**
- * `Admission`: the plugins between an accepted request and the store, which may change or refuse it.
+ * `Admission`: the plugins between an authorized write request and the store, which may change or refuse it.
  *
- * Plugins are called in order: first all `mutate`, on what the client sent (defaulted, but without the fields that the
- * server itself fills in), then, on the final and valid object, all `validate`. They see the object in the version of
- * the request. A plugin that changes the object late may ask for a second round, in which every plugin is called once
- * more. The namespace lifecycle is always first; `admission/Plugins` lists the other plugins of a server.
+ * First every `mutate` is called in order, on what the client sent (defaulted, but without the fields that the server
+ * itself sets). Then every `validate` is called, on the final and valid object. Plugins see the object in the version
+ * of the request. A plugin that changes the object late may request a reinvocation, in which every mutating plugin is
+ * called once more. Namespace lifecycle always comes first; `admission/Plugins` lists the other built-in plugins.
  *
  * Source: k8s.io/apiserver/pkg/admission, pkg/endpoints/handlers.
  */
@@ -23,15 +23,15 @@ import * as StatusError from "../api/StatusError.ts"
 
 export type { Attributes, Kind, Operation, Plugin, Rounds } from "./admission/Plugin.ts"
 
-/** What plugins may use of the server they belong to. */
+/** The parts of the server that plugins may use. */
 export type Server = Pick<Exchange.Core, "storage" | "registry" | "backends" | "authorizer">
 
-/** What admission needs of a server. */
+/** The parts of the server that admission needs. */
 export type Chain = Pick<Exchange.Core, "storage" | "admission">
 
 const noRounds: Rounds = { number: 0, repeat: () => undefined, notes: new Map() }
 
-/** The options of a create or update as its query has them. */
+/** The options of a create or update, from the query. */
 const writeOptions = ({ request }: Exchange.Exchange, operation: Operation, dryRun: boolean): JsonObject => {
   const fieldManager = parameter(request, "fieldManager") ?? ""
   const fieldValidation = parameter(request, "fieldValidation") ?? ""
@@ -44,7 +44,7 @@ const writeOptions = ({ request }: Exchange.Exchange, operation: Operation, dryR
   }
 }
 
-/** A request as admission sees it. What is not given is the request's own. */
+/** The attributes of a request as admission sees them. What is not given is taken from the request. */
 export const attributes = (
   exchange: Exchange.Exchange,
   operation: Operation,
@@ -81,21 +81,21 @@ export const attributes = (
   }
 }
 
-/** The name of an object, or what stands for it before it has one. */
+/** The name of an object, or its `generateName` while it has no name. */
 const nameOf = ({ name, object }: Attributes): string =>
   name || object?.metadata?.name || object?.metadata?.generateName || "Unknown"
 
-/** 403 of a plugin: `pods "x" is forbidden: why`. */
+/** The 403 of a plugin: `pods "x" is forbidden: why`. */
 export const forbidden = (attributes: Attributes, why: string): StatusError.StatusError =>
   StatusError.forbidden(attributes.resource, nameOf(attributes), why)
 
-/** Whether somebody may do something can be asked of any namespace. */
+/** A LocalSubjectAccessReview is accepted in any namespace, even one that does not exist. */
 const localReviews = "localsubjectaccessreviews.authorization.k8s.io"
 
 /** Namespaces that cannot be deleted. */
 const immortal: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"])
 
-/** Nothing is created in a namespace that is not there, or going. */
+/** The refusal of a create in a namespace that does not exist or is being deleted. */
 export const namespaceFault = (
   core: Pick<Chain, "storage">,
   attributes: Attributes
@@ -116,7 +116,7 @@ export const namespaceFault = (
 
 type Refused = StatusError.StatusError
 
-/** Plugins by what they are asked, in order; worked out once per chain. */
+/** Plugins by role, in order, computed once per chain. */
 interface Roles {
   readonly mutating: ReadonlyArray<Plugin>
   readonly consulted: ReadonlyArray<Plugin>
@@ -135,7 +135,7 @@ const rolesOf = ({ admission }: Chain): Roles => {
   return roles
 }
 
-/** Whether a plugin is to be asked. */
+/** Whether a plugin handles a request. */
 const asked = ({ handles }: Plugin, attributes: Attributes): boolean => handles === undefined || handles(attributes)
 
 const someAsked = (plugins: ReadonlyArray<Plugin>, attributes: Attributes): boolean => {
@@ -172,7 +172,7 @@ const rounds = Effect.fnUntraced(function*(
     : first
 })
 
-/** An object that plugins have made, with the managers it had before where they left nothing that can be read. */
+/** The object after mutation, with its previous managedFields if plugins left some that cannot be read. */
 const withReadableManagers = (before: KubeObject, after: KubeObject, { warn }: Attributes): KubeObject => {
   const entries = after.metadata?.managedFields
   if (entries === before.metadata?.managedFields) return after
@@ -187,7 +187,7 @@ const withReadableManagers = (before: KubeObject, after: KubeObject, { warn }: A
   return managedFields === undefined ? own : { ...own, metadata: { ...own.metadata, managedFields } }
 }
 
-/** Asks every mutating plugin; the result is the object to go on with. */
+/** Calls every mutating plugin; the result is the mutated object. */
 export const admit = (
   core: Chain,
   attributes: Attributes,
@@ -197,13 +197,13 @@ export const admit = (
     const fault = namespaceFault(core, attributes)
     if (fault !== undefined) return Effect.fail(fault)
     const { mutating } = rolesOf(core)
-    // Where no plugin has anything to say, none changes the object so that another would have.
+    // If no plugin handles the request, none changes the object in a way that another would handle.
     return someAsked(mutating, attributes)
       ? Effect.map(rounds(mutating, attributes, object), (made) => withReadableManagers(object, made, attributes))
       : Effect.succeed(object)
   })
 
-/** Asks plugins one after the other, until one refuses. */
+/** Calls plugins in order until one refuses. */
 const ask = Effect.fnUntraced(function*(
   plugins: ReadonlyArray<Plugin>,
   role: "consult" | "validate",
@@ -212,7 +212,7 @@ const ask = Effect.fnUntraced(function*(
   for (const plugin of plugins) if (asked(plugin, attributes)) yield* plugin[role]!(attributes)
 })
 
-/** Asks every plugin about the final object, or about a deletion. */
+/** Calls every validating plugin, on the final object or for a deletion. */
 export const review = (core: Chain, attributes: Attributes): Effect.Effect<void, Refused> =>
   Effect.suspend(() => {
     const { consulted, validating } = rolesOf(core)

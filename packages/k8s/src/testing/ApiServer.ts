@@ -1,27 +1,26 @@
 /**
  * `ApiServer`: a Kubernetes API server in memory.
  *
- * It answers what a kube-apiserver answers, word for word, and stores under the same rules: resource versions,
- * generations, finalizers, graceful deletion, selectors, watches with bookmarks and 410, every patch format,
- * CustomResourceDefinitions with pruning, defaulting and validation. There is no socket, no thread and no promise
- * behind it. `handle` is an Effect, all time comes from the `Clock` and all randomness from the `Random` of the calling
- * fiber, so under a `TestClock` a whole operator runs deterministically.
+ * It answers what a kube-apiserver answers, word for word, and stores objects under the same rules: resource versions,
+ * generations, finalizers, graceful deletion, selectors, watches with bookmarks and 410, every patch format, and
+ * CustomResourceDefinitions with pruning, defaulting and validation. It uses no socket, thread or promise: `handle` is
+ * an Effect, and all time and randomness come from the `Clock` and `Random` of the calling fiber, so under a
+ * `TestClock` a whole operator runs deterministically.
  *
- * Like a kube-apiserver it has no controllers: nothing collects garbage, drains namespaces or runs Pods (see
- * `GarbageCollector`, `Kubelet` and the like). But it maintains its CustomResourceDefinitions itself.
+ * Like a kube-apiserver it runs no controllers: it does not collect garbage, drain namespaces or run Pods (see
+ * `GarbageCollector`, `Kubelet` and the others). It does maintain its CustomResourceDefinitions.
  *
- * Namespaces `default`, `kube-system`, `kube-public` and `kube-node-lease` exist from the start, and so do the roles,
- * bindings and flow schemas of a new cluster.
+ * The namespaces `default`, `kube-system`, `kube-public` and `kube-node-lease` exist from the start, and so do the
+ * roles, bindings and flow schemas of a new cluster.
  *
- * The user is an argument of `handle`. Without one, the request comes from an administrator, who may do everything. To
- * see whether a program gets along with its own permissions, run its client as its service account
- * (`TestClient.layerAs`), and read in `audit` what was requested, which binding allowed it, and what was refused.
- * `Audit.needed` derives the minimal rules from that. Requests over a network (`receive`) bring credentials, or are
- * anonymous.
+ * The user is an argument of `handle`; without one, a request comes from an administrator who may do everything. To
+ * check that a program has the permissions it needs, run its client as its service account (`TestClient.layerAs`).
+ * `audit` then reports each request, the binding that allowed it, or that it was refused, and `Audit.needed` computes
+ * the minimal rules from that. Requests that arrive over a network (`receive`) carry credentials, or are anonymous.
  *
- * Its parts are in `server/`. Requests go through `Dispatch` to `verbs/` and `subresources/`, which ask the `Registry`
- * for the strategy of a kind. `go/` reads objects as the types of a real server would, `rules/` and `defaults/` judge
- * and complete them, and `tables/` shows them. Kinds that clients define are in `definitions/`.
+ * The implementation is in `server/`. Requests go through `Dispatch` to `verbs/` and `subresources/`, which look up the
+ * strategy of a kind in the `Registry`. `go/` reads objects as the Go types of a real server would, `defaults/` and
+ * `rules/` complete and validate them, and `tables/` prints them. Kinds that clients define are in `definitions/`.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request } from "@effect-operator/core/Transport"
@@ -71,99 +70,112 @@ export type { Change, Image } from "../api/Storage.ts"
 export type { UserInfo } from "../api/UserInfo.ts"
 
 export const defaults = {
-  /** About how many changes are remembered before the oldest are compacted. */
+  /** About how many changes are kept before the oldest are compacted. */
   historyLimit: 100_000,
-  /** Changes that may wait in a watch before the server ends it. */
+  /** How many changes may be pending in a watch before the server ends it. */
   watchBacklog: watchDefaults.backlog,
   /** How long an Event is kept after its last change. */
   eventTimeToLive: "1 hour",
-  /** Who asks, where a request does not say: an administrator. */
+  /** The user of requests that name none: an administrator. */
   user: administrator,
-  /** How much audit events tell. */
+  /** How much audit events contain. */
   auditLevel: "RequestResponse",
   namespaces: ["default", "kube-node-lease", "kube-public", "kube-system"] as ReadonlyArray<string>
 } as const
 
 export interface Options {
-  /** Which versions of built-in groups are served: stable ones by default, `{ "api/all": true }` for all. */
+  /** Which versions of built-in groups are served: stable ones by default, all with `{ "api/all": true }`. */
   readonly runtimeConfig?: RuntimeConfig | undefined
   readonly historyLimit?: number
   /**
-   * How often what is older than that is compacted, whatever there is of it; never by default. Every 5 minutes in a
-   * cluster: whoever resumes a watch or a list later than that is told 410, `Expired`.
+   * At each interval, compacts what was already history at the previous one, so that changes are kept for one to two
+   * intervals; never by default. A real cluster uses 5 minutes: a client that resumes an older watch or list gets 410,
+   * `Expired`.
    */
   readonly compactionInterval?: Duration.Input
   readonly watchBacklog?: number
   readonly eventTimeToLive?: Duration.Input
-  /** Plugins between a request and the store, after the built-in namespace lifecycle; or what makes them for a server. */
+  /** Admission plugins, or functions that make them for a server. They run after the built-in ones. */
   readonly admission?: ReadonlyArray<Admission.Plugin | Plugins.Factory>
-  /** What answers webhooks and aggregated APIs; by default the reference `Backends` of whoever builds the server. */
+  /** What answers webhooks and aggregated APIs; by default the reference `Backends` in the context of the server. */
   readonly backends?: Backends.Service
-  /** What the store begins with, in place of what a new server has: the `image` of another. Starts in no time. */
+  /**
+   * The initial content of the store, as returned by `image` of another server, instead of that of a new cluster. Such
+   * a server starts instantly.
+   */
   readonly image?: Image | undefined
-  /** Told of every change within the write that makes it; must not throw. */
+  /** Called at every change, within the write that makes it. Must not throw. */
   readonly onChange?: ((change: Change) => void) | undefined
-  /** What a request makes by chance: uids, completed names. By default by the `Random` of whoever asks. */
+  /** The randomness of a request, for uids and generated names; by default the `Random` in context. */
   readonly chance?: ((request: Request) => () => number) | undefined
-  /** `Metadata` leaves bodies out of audit events. */
+  /** How much audit events contain: `Metadata` leaves out bodies. */
   readonly auditLevel?: Audit.Level
 }
 
-/** What comes with a request over a network, besides the request. */
+/** What arrives with a request over a network, besides the request itself. */
 export interface Arrival {
-  /** Whom a client certificate stands for; `refused` where nobody knows who has signed it. */
+  /** The user of the client certificate; `refused` if its issuer is unknown. */
   readonly certificate?: UserInfo | "refused" | undefined
   readonly sourceIPs?: ReadonlyArray<string>
-  /** Reads the body, of an object of that kind, once the request has been let in. */
+  /** Reads the body, an object of the given kind, once the request is authorized. */
   readonly body?: ((kind: string) => Effect.Effect<unknown, StatusError>) | undefined
-  /** The body as it came, for backends that read it themselves. */
+  /** The raw body, for backends that read it themselves. */
   readonly bytes?: Effect.Effect<Uint8Array> | undefined
-  /** Answers requests for paths that the server itself knows nothing of; undefined leaves them to the server. */
+  /** Answers requests for paths outside the API of the server; undefined leaves them to the server. */
   readonly document?: (request: Request) => Effect.Effect<Representation.ApiResponse | undefined>
 }
 
 interface Service {
   /**
-   * Answers one request, whatever the answer. A watch has started only once its `events` are run; of a process that is
-   * given something it answers what came of it. Who asks is the user
-   * given, or else whom the bearer token in the headers stands for, or else an administrator.
+   * Answers one request and never fails. A watch starts only when its `events` are run. If the request brings the input
+   * of a process, the response is its result. The user is the one given, or else the one of the bearer token in the
+   * headers, or else an administrator.
    */
   readonly handle: (request: Request, user?: UserInfo) => Effect.Effect<Representation.ApiResponse>
-  /** As `handle`, of a request that came over a network: without credentials it is anonymous. */
+  /** Like `handle`, for a request that arrived over a network: without credentials it is anonymous. */
   readonly receive: (request: Request, arrival: Arrival) => Effect.Effect<Representation.ApiResponse>
-  /** Takes a bearer token for a user, until the scope closes. */
+  /** Accepts a bearer token for a user until the scope closes. */
   readonly trust: (token: string, user: UserInfo) => Effect.Effect<void, never, Scope.Scope>
-  /** Answers requests 429, as an overloaded server does, where the function says after how many seconds to come again. */
+  /**
+   * Answers a request with 429, as an overloaded server does, if the function returns the seconds after which to retry.
+   */
   readonly throttle: (throttle: Gate.Throttle) => Effect.Effect<void, never, Scope.Scope>
   /** The newest resourceVersion. */
   readonly revision: Effect.Effect<number>
-  /** Forgets all history up to a revision, by default the newest: older watches and continue tokens get 410. */
+  /** Discards all history up to a revision, by default the newest: older watches and continue tokens get 410. */
   readonly compact: (revision?: number) => Effect.Effect<void>
-  /** How many watches are open. */
+  /** The number of open watches. */
   readonly watchers: Effect.Effect<number>
-  /** Ends every watch of a collection (`pods`, `deployments.apps`) as a restarting server would; all without one. */
+  /**
+   * Ends every watch of a collection (`pods`, `deployments.apps`), or all watches, as a restart of the server would.
+   */
   readonly endWatches: (collection?: string) => Effect.Effect<void>
-  /** What was committed after a revision that is not compacted, oldest first; everything by default. */
+  /** The changes after a revision that is not compacted, oldest first; by default all that are kept. */
   readonly log: (after?: number) => Effect.Effect<ReadonlyArray<Change>>
   /** Every change committed from the moment the stream is run. */
   readonly changes: Stream.Stream<Change>
-  /** Has calls of webhooks and the like answered by `backends` from now on, unless the server was built with others. */
+  /** Uses `backends` for calls of webhooks and aggregated APIs from now on, unless the server was built with others. */
   readonly reach: (backends: Backends.Service) => Effect.Effect<void>
-  /** Has a handler of this process answer calls of the URLs for which the function knows one, until the scope closes. */
+  /**
+   * Lets handlers in this process answer calls to the URLs for which the function returns one, until the scope closes.
+   */
   readonly host: (find: (url: string) => Backends.Handler | undefined) => Effect.Effect<void, never, Scope.Scope>
-  /** The API servers behind this one. */
+  /** The aggregated API servers. */
   readonly remotes: Effect.Effect<ReadonlyArray<Backend>>
-  /** Has backends told by a certificate who the server is, and in a ConfigMap how to tell. */
+  /**
+   * Sets the client certificate with which the server calls its backends, and publishes in a ConfigMap how to verify
+   * it.
+   */
   readonly introduce: (frontProxy: FrontProxy.FrontProxy) => Effect.Effect<void>
-  /** Has Pods find the server, which listens at that port: the Service `kubernetes` in `default`. */
+  /** Makes the server, which listens at that port, known to Pods through the Service `kubernetes` in `default`. */
   readonly publish: (port: number) => Effect.Effect<void>
   /** Every stored object, by collection and key. */
   readonly snapshot: Effect.Effect<ReadonlyArray<KubeObject>>
-  /** What is stored now, for other servers to begin with (`Options.image`). */
+  /** The current content of the store, as the initial content of other servers (`Options.image`). */
   readonly image: Effect.Effect<Image>
-  /** Every request answered from the moment the stream is run, refused ones too. */
+  /** Every request answered from the moment the stream is run, including refused ones. */
   readonly audit: Stream.Stream<Audit.Event>
-  /** How many requests were answered so far, by `verb resource`: `update deployments.apps/status`. */
+  /** How many requests have been answered, by `verb resource`: `update deployments.apps/status`. */
   readonly requestCounts: Effect.Effect<Readonly<Record<string, number>>>
 }
 
@@ -240,7 +252,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
       Discovery.answer({ registry, aggregator }, request, segments)
   })
 
-  /** From the gate to the answer, which is told to whoever audits. */
+  /** Authenticates, authorizes and answers a request, and reports it to the audit log. */
   const answer = (request: Request, arrival: Arrival, whoAsks: (now: number) => UserInfo | undefined) =>
     Effect.flatMap(Clock.currentTimeMillis, (now) => {
       const path = route(request)
@@ -305,7 +317,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   yield* aggregator.run
   if (options.image !== undefined) aggregator.begin()
   counts.clear()
-  // As behind a real server's cache: what was there at its start has no history to watch.
+  // As with the watch cache of a real server, there is no history of objects that existed when it started.
   storage.compact(storage.revision)
   if (options.compactionInterval !== undefined) yield* Compaction.run(storage, options.compactionInterval)
   if (options.onChange !== undefined) storage.listen(options.onChange)
@@ -361,7 +373,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
 })
 
 export class ApiServer extends Context.Service<ApiServer, Service>()("@effect-operator/k8s/testing/ApiServer") {
-  /** A fresh, empty server. */
+  /** A new, empty server. */
   static readonly layer: Layer.Layer<ApiServer> = Layer.effect(ApiServer, Effect.suspend(() => make({})))
 
   static readonly layerOptions = (options: Options): Layer.Layer<ApiServer> => Layer.effect(ApiServer, make(options))

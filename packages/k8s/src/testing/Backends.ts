@@ -1,15 +1,15 @@
 /**
- * `Backends`: how the server calls what is outside of it: admission and conversion webhooks, aggregated API servers.
+ * `Backends`: how the server calls admission and conversion webhooks and aggregated API servers.
  *
- * The server never knows what answers. It names the target (a Service of the cluster, or a URL) and gets a reply, or a
- * failure in the words of Go's HTTP client, which a real server passes on. What answers is decided once per server:
- * - `none`, the default: nothing listens anywhere, and every call is refused as by an idle port.
+ * The server does not know what answers. It names a Service of the cluster or a URL, and gets a reply or a failure in
+ * the words of Go's HTTP client, which a real server passes on. What answers is set once per server:
+ * - `none`, the default: nothing listens anywhere, and every call fails as it would at an unused port.
  * - `handlers`: functions in this process, by Service or URL. They use no socket and no time but the `Clock`'s, so an
- *   operator's own webhooks run deterministically. Such a function has the shape of `ApiServer.handle`: another
- *   in-memory server can be the backend of an aggregated API.
+ *   operator's own webhooks run deterministically. They have the type of `ApiServer.handle`, so another in-memory
+ *   server can be the backend of an aggregated API.
  * - `LiveBackends`: HTTPS.
  *
- * A reply's body is a JSON value if the backend is in this process, otherwise bytes; `json` reads either.
+ * The body of a reply is a JSON value if the backend is in this process, and bytes otherwise; `json` reads both.
  *
  * Source: k8s.io/apiserver/pkg/util/webhook/client.go, pkg/util/proxy/proxy.go; net/http and net/url of Go.
  */
@@ -27,7 +27,7 @@ import { storageKey } from "../api/Identity.ts"
 import { at, stringAt } from "../api/Plain.ts"
 import type { Storage } from "../api/Storage.ts"
 
-/** A Service by reference, as webhook configurations have it. */
+/** A reference to a Service, as in webhook configurations. */
 export interface ServiceReference {
   readonly namespace: string
   readonly name: string
@@ -41,34 +41,34 @@ export type Target = { readonly service: ServiceReference } | { readonly url: st
 /** One call. */
 export interface Call {
   readonly target: Target
-  /** What is trusted: PEM, or base64 of PEM as configurations have it. The system's authorities by default. */
+  /** The trusted authorities: PEM, or base64 of PEM as in webhook configurations. By default those of the system. */
   readonly caBundle?: string | undefined
-  /** Trusts whatever certificate is shown. */
+  /** Trusts any certificate. */
   readonly insecureSkipTlsVerify?: boolean | undefined
-  /** What the server shows of itself. */
+  /** The client certificate. */
   readonly certificate?: { readonly certPem: string; readonly keyPem: string } | undefined
   readonly method: Method
-  /** After the target's own path. */
+  /** Appended to the target's own path. */
   readonly path?: string | undefined
   /** Not encoded. */
   readonly query?: Request["query"] | undefined
-  /** Names in lower case; several values are several headers. */
+  /** Names in lower case. Several values are sent as several headers. */
   readonly headers: Readonly<Record<string, string | ReadonlyArray<string>>>
-  /** Bytes go out as they are; any other value as JSON. */
+  /** Bytes are sent as they are, any other value as JSON. */
   readonly body?: unknown
-  /** Until the whole reply is there, or, of a stream, its beginning. None by default. */
+  /** The time limit for the whole reply or, if it is streamed, for its beginning. None by default. */
   readonly timeout?: Duration.Input | undefined
 }
 
-/** A body that is there as a whole. */
+/** A body that is complete. */
 export type Whole =
-  /** A value that must not be changed. */
+  /** Must not be mutated. */
   | { readonly _tag: "Json"; readonly value: unknown }
   | { readonly _tag: "Bytes"; readonly bytes: Uint8Array }
 
-/** A body that comes piece by piece. */
+/** A body that arrives in pieces. */
 export type Streamed =
-  /** One JSON value after the other: a watch. */
+  /** A sequence of JSON values: a watch. */
   | { readonly _tag: "Values"; readonly values: Stream.Stream<unknown> }
   | { readonly _tag: "Chunks"; readonly chunks: Stream.Stream<Uint8Array, BackendFailed> }
 
@@ -79,7 +79,7 @@ export interface Reply<Body = Whole> {
   readonly body: Body
 }
 
-/** There is no reply. */
+/** The call got no reply. */
 export class BackendFailed extends Data.TaggedError("BackendFailed")<{
   /** `POST`. */
   readonly method: Method
@@ -87,30 +87,30 @@ export class BackendFailed extends Data.TaggedError("BackendFailed")<{
   /** `dial tcp 127.0.0.1:9443: connect: connection refused`. */
   readonly error: string
 }> {
-  /** As Go's client words it: `Post "https://…": context deadline exceeded`. */
+  /** In the words of Go's client: `Post "https://…": context deadline exceeded`. */
   override get message(): string {
     const verb = this.method[0] + this.method.slice(1).toLowerCase()
     return `${verb} ${JSON.stringify(this.url)}: ${this.error}`
   }
 }
 
-/** What the server knows of Services. */
+/** The server's view of Services. */
 export interface Directory {
   readonly service: (namespace: string, name: string) => KubeObject | undefined
   readonly endpoints: (namespace: string, name: string) => KubeObject | undefined
 }
 
-/** What stands for the outside. */
+/** How calls leave the server. */
 export interface Service {
   readonly call: (call: Call, directory: Directory) => Effect.Effect<Reply, BackendFailed>
-  /** Closing the scope ends the call. */
+  /** The call ends when the scope closes. */
   readonly stream: (
     call: Call,
     directory: Directory
   ) => Effect.Effect<Reply<Whole | Streamed>, BackendFailed, Scope.Scope>
 }
 
-/** Calls as the server makes them. */
+/** The calls of one server. */
 export interface Calls {
   readonly call: (call: Call) => Effect.Effect<Reply, BackendFailed>
   readonly stream: (call: Call) => Effect.Effect<Reply<Whole | Streamed>, BackendFailed, Scope.Scope>
@@ -118,13 +118,13 @@ export interface Calls {
 
 export const defaultPort = 443
 
-/** Host and port as the client is told: of a Service its name in the cluster, whatever it leads to. */
+/** The Host header of a call: for a Service its name in the cluster, whatever address it resolves to. */
 export const hostOf = (target: Target): string =>
   "url" in target
     ? new URL(target.url).host
     : `${serverName(target.service)}:${target.service.port ?? defaultPort}`
 
-/** The name a Service's certificate must have. */
+/** The name that the certificate of a Service must have. */
 export const serverName = ({ name, namespace }: ServiceReference): string => `${name}.${namespace}.svc`
 
 const encoded = (query: Request["query"]): string =>
@@ -132,14 +132,14 @@ const encoded = (query: Request["query"]): string =>
     "" :
     `?${query.map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`).join("&")}`
 
-/** Path and query of a call; the target's own path is joined, and cleaned, as Go's `path.Join` does it. */
+/** Path and query of a call. The target's own path is joined and cleaned as by Go's `path.Join`. */
 export const pathOf = ({ path = "", query = [], target }: Call): string => {
   const own = "url" in target ? new URL(target.url).pathname : target.service.path ?? ""
   const whole = `${own.replace(/\/+/g, "/").replace(/\/$/, "")}/${path.replace(/^\/+/, "")}`
   return (path === "" && whole.length > 1 ? whole.slice(0, -1) : whole) + encoded(query)
 }
 
-/** The URL of a call, as failures name it. */
+/** The URL of a call, as failures print it. */
 export const urlOf = (call: Call): string => {
   const scheme = "url" in call.target ? new URL(call.target.url).protocol : "https:"
   return `${scheme}//${hostOf(call.target)}${pathOf(call)}`
@@ -148,10 +148,10 @@ export const urlOf = (call: Call): string => {
 export const failed = (call: Call, error: string): BackendFailed =>
   new BackendFailed({ method: call.method, url: urlOf(call), error })
 
-/** What a call is not answered with in time. */
+/** The error of a call without a reply within its time limit. */
 export const deadlineExceeded = "context deadline exceeded"
 
-/** Where a `clientConfig` leads. */
+/** The target of a `clientConfig`. */
 export const targetOf = (config: unknown): Target => {
   const service = at(config, "service")
   if (service === undefined) return { url: stringAt(config, "url") }
@@ -166,14 +166,14 @@ export const targetOf = (config: unknown): Target => {
   }
 }
 
-/** A Service that is not stored. */
+/** The error of a call to a Service that does not exist. */
 export const serviceNotFound = (name: string): string => `service ${JSON.stringify(name)} not found`
 
 /** A caBundle as PEM, whichever way it is given. */
 export const bundlePem = (bundle: string): string =>
   bundle.includes("-----BEGIN") ? bundle : Buffer.from(bundle, "base64").toString("utf8")
 
-/** Why nobody can trust a caBundle; undefined where it may do. */
+/** Why a caBundle cannot be used; undefined if it can. */
 export const bundleFault = (bundle: string): string | undefined =>
   bundle === "" || /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/.test(bundlePem(bundle))
     ? undefined
@@ -192,7 +192,7 @@ const refused = (call: Call, directory: Directory): Effect.Effect<never, Backend
 const withPort = ({ hostname, port, protocol }: URL): string =>
   `${hostname}:${port === "" ? (protocol === "http:" ? 80 : defaultPort) : port}`
 
-/** Nobody listens at an address. */
+/** The error of a call to an address at which nothing listens. */
 export const nobody = (address: string): string => `dial tcp ${address}: connect: connection refused`
 
 /** Nothing listens anywhere. */
@@ -206,7 +206,7 @@ export type Handler = (request: Request) => Effect.Effect<{
   readonly events?: Stream.Stream<unknown> | undefined
 }>
 
-/** A handler that answers 200 with what a function makes of the body: enough for a webhook. */
+/** A handler that answers 200 with the result of a function of the body: enough for a webhook. */
 export const answering =
   (answer: (body: unknown, request: Request) => Effect.Effect<unknown> | unknown): Handler => (request) =>
     Effect.map(
@@ -218,9 +218,8 @@ export const answering =
     )
 
 /**
- * Handlers in this process. Keys: `namespace/name` of a Service, optionally with `:port`, or the beginning of a URL.
- * The map is read at every call, so that its owner may add to it and take from it. What it does not name goes to
- * `otherwise`.
+ * Handlers in this process. Keys are `namespace/name` of a Service, optionally with `:port`, or the beginning of a URL.
+ * The map is read at every call, so its owner may add and remove entries. Calls without an entry go to `otherwise`.
  */
 export const handlers = (
   known: ReadonlyMap<string, Handler> | Readonly<Record<string, Handler>>,
@@ -238,7 +237,7 @@ export const handlers = (
   }, () => otherwise)
 }
 
-/** The handler that is found for a target, at every call; what has none goes to `otherwise`. */
+/** Looks up the handler of a target at every call. Calls without a handler go to `otherwise`. */
 export const finding = (
   find: (target: Target) => Handler | undefined,
   otherwise: () => Service
@@ -285,7 +284,7 @@ export const finding = (
   }
 }
 
-/** The body as a JSON value, or the text that is none. */
+/** The body as a JSON value, or the text if it is not JSON. */
 export const json = (body: Whole): Result.Result<unknown, string> => {
   if (body._tag === "Json") return Result.succeed(body.value)
   const text = new TextDecoder().decode(body.bytes)
@@ -296,13 +295,13 @@ export const json = (body: Whole): Result.Result<unknown, string> => {
   }
 }
 
-/** What an `ApiServer` that is built in its presence calls. */
+/** What an `ApiServer` calls if it is built with this in context. */
 export const Backends: Context.Reference<Service> = Context.Reference<Service>(
   "@effect-operator/k8s/testing/Backends",
   { defaultValue: () => none }
 )
 
-/** Servers built on this layer call these handlers; see `handlers`. */
+/** Lets servers that are built on this layer call these handlers; see `handlers`. */
 export const layerHandlers = (known: Parameters<typeof handlers>[0], otherwise?: Service): Layer.Layer<never> =>
   Layer.succeed(Backends, handlers(known, otherwise))
 
@@ -311,7 +310,7 @@ const directory = (storage: Storage): Directory => ({
   endpoints: (namespace, name) => storage.get("endpoints", storageKey(namespace, name))
 })
 
-/** The calls of one server; `current` may change in its lifetime. */
+/** The calls of one server. `current` is read at every call. */
 export const calls = (storage: Storage, current: () => Service): Calls => {
   const known = directory(storage)
   return {

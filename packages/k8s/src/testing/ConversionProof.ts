@@ -1,16 +1,17 @@
 /**
- * `ConversionProof`: proves that every object of a kind survives the conversion to every other version, and back.
+ * `ConversionProof`: tests that every object of a kind can be converted to every other version and back without loss.
  *
- * The API server reads an object in whatever version a client asks for, and writes back what that client sends, so
- * anything that a conversion changes or loses is lost. The proof generates objects from the Schemas of each version,
- * spec and status, and converts them to each other version, where they must satisfy its Schema, and back, where they
- * must equal the original. The same seed generates the same objects.
+ * The API server converts an object to the version that a client requests, and stores what that client writes back.
+ * Whatever a conversion changes or drops is lost. So this generates objects from the Schemas of each version, spec and
+ * status, and converts them to each other version, where they must match its Schema, and back, where they must equal
+ * the original. The same seed generates the same objects.
  *
  * ```ts
  * it.effect("no conversion loses anything", () => ConversionProof.prove(WebsiteVersions))
  * ```
  *
- * Only what a Schema allows is generated: a conversion that takes a text for a number needs a Schema that says so.
+ * Generated objects are only as precise as the Schema: a conversion that parses a string as a number needs a Schema
+ * that says it is one.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import * as CustomResourceVersions from "@effect-operator/core/CustomResourceVersions"
@@ -22,10 +23,10 @@ import * as JsonValue from "../schema/JsonValue.ts"
 import * as Samples from "./internal/Samples.ts"
 
 export const defaults = {
-  /** Objects of each version. */
+  /** Objects per version. */
   count: 1000,
   seed: 1,
-  /** How long texts and lists of the objects may be. */
+  /** The maximum length of strings and lists in the objects. */
   size: 8
 } as const
 
@@ -34,10 +35,12 @@ export interface Options {
   readonly seed?: number | undefined
 }
 
-/** A conversion fails, gives what the other version is not, or changes an object on the way back. */
+/**
+ * A conversion failed, returned an object that is invalid in the other version, or changed an object on the way back.
+ */
 export class ConversionLoses extends Data.TaggedError("ConversionLoses")<{ readonly message: string }> {}
 
-/** Fails with the first object that does not survive, as JSON, and what becomes of it. */
+/** Fails with the first object that is not preserved, as JSON, and what it became. */
 export const prove = (
   versions: CustomResourceVersions.CustomResourceVersions,
   { count = defaults.count, seed = defaults.seed }: Options = {}
@@ -60,7 +63,7 @@ export const prove = (
     { discard: true }
   )
 
-/** Objects of a version, as they are stored; one in four has no status. */
+/** Generated objects of a version, as they are stored. One in four has no status. */
 const drawn = (resource: CustomResource, options: Samples.Options): ReadonlyArray<KubeObject> => {
   const { spec, status } = resource.schemas
   const statuses = status === undefined ? [] : Samples.of(status, options)

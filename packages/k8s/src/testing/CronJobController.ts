@@ -1,9 +1,10 @@
 /**
- * `CronJobController`: a Job at every time of a CronJob's schedule, as the one in kube-controller-manager makes them.
+ * `CronJobController`: creates a Job at every scheduled time of a CronJob, as in kube-controller-manager.
  *
- * A Job is named after its CronJob and the minute it was due. What was missed is made up for once, by the last of it,
- * unless it is older than `startingDeadlineSeconds`. With `Forbid` no Job starts while another is active, with `Replace`
- * the other is deleted. Of finished Jobs as many are kept as the history limits say. Sleeps until the next time.
+ * The name of a Job contains its CronJob's name and the minute of the scheduled time. If several times were missed,
+ * only the last one is made up for, unless it is older than `startingDeadlineSeconds`. With `Forbid` no Job starts
+ * while another is active, with `Replace` the other one is deleted. Finished Jobs are kept up to the history limits.
+ * The controller sleeps until the next scheduled time.
  *
  * Source: k8s.io/kubernetes/pkg/controller/cronjob/{cronjob_controllerv2,utils}.go.
  */
@@ -28,7 +29,7 @@ import { said } from "./sim/PodControl.ts"
 import * as Recorder from "./sim/Recorder.ts"
 import { ownerKey } from "./sim/Triggers.ts"
 
-/** Keeps the CronJobs of the server until the scope closes. */
+/** Reconciles the CronJobs of the server until the scope closes. */
 export const layer: Layer.Layer<never, never, KubeClient> = Layer.effectDiscard(Effect.suspend(() => run)).pipe(
   Layer.provide(Informers.layer)
 )
@@ -41,7 +42,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   const jobs = yield* informers.of(Job)
   const recorder = yield* Recorder.make("cronjob-controller")
 
-  /** Deletes a Job; whether that went well. */
+  /** Deletes a Job; whether that succeeded. */
   const remove = (cronJob: CronJob, job: Job): Effect.Effect<boolean> =>
     client.delete(Job, job, { propagationPolicy: "Background" }).pipe(
       Effect.andThen(recorder.normal(cronJob, "SuccessfulDelete", `Deleted job ${job.metadata.name}`)),
@@ -51,7 +52,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
       )
     )
 
-  /** The status after a look at the Jobs there are. */
+  /** The status, updated from the existing Jobs. */
   const review = Effect.fnUntraced(function*(cronJob: CronJob, own: ReadonlyArray<Job>) {
     let { active = [], lastSuccessfulTime } = cronJob.status ?? {}
     for (const job of own) {
@@ -115,7 +116,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     )
   })
 
-  /** The schedule, unless there is a reason not to start anything. */
+  /** The schedule; undefined if no Job may be started. */
   const scheduleOf = Effect.fnUntraced(function*(cronJob: CronJob, now: number) {
     const { schedule: text, suspend = false, timeZone } = cronJob.spec
     if (isTerminating(cronJob)) return undefined
@@ -137,7 +138,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return undefined
   })
 
-  /** Starts the Job that is due, if any; the status after that. */
+  /** Starts the Job that is due, if any; returns the updated status. */
   const start = Effect.fnUntraced(function*(
     cronJob: CronJob,
     status: CronJobStatus,
@@ -209,6 +210,6 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   })
 })
 
-/** The status in the form that equal ones share. */
+/** The canonical form of a status: without an empty `active`. */
 const plain = ({ active = [], ...status }: CronJobStatus): CronJobStatus =>
   active.length === 0 ? status : { ...status, active }

@@ -1,12 +1,12 @@
 /**
- * `DaemonSetController`: a Pod on every node that a DaemonSet selects, as in kube-controller-manager.
+ * `DaemonSetController`: runs a Pod of each DaemonSet on every eligible node, as in kube-controller-manager.
  *
- * Pods are pinned to their node by affinity and bound by the scheduler. Nodes that are added, removed or tainted are
- * followed. Failed Pods are replaced after a delay that doubles from 1 s to 15 min. A rolling update replaces Pods
- * within `maxUnavailable`, or starts new ones beside the old within `maxSurge`; under OnDelete, Pods are replaced when
- * somebody deletes them. Templates are kept as ControllerRevisions.
+ * Pods are pinned to their node by affinity and bound by the scheduler. The controller reacts to nodes that come, go or
+ * are tainted. Failed Pods are replaced after a delay that doubles from 1 s to 15 min. A rolling update replaces Pods
+ * within `maxUnavailable`, or starts new ones beside the old ones within `maxSurge`; with OnDelete, Pods are replaced
+ * only when a client deletes them. Templates are kept as ControllerRevisions.
  *
- * `DaemonPods` decides where Pods go.
+ * `DaemonPods` decides which Pods run where.
  *
  * Source: k8s.io/kubernetes/pkg/controller/daemon.
  */
@@ -32,19 +32,19 @@ import { templateHash } from "./sim/TemplateHash.ts"
 import { wakeOwners } from "./sim/Triggers.ts"
 
 export const defaults = {
-  /** Pods made or taken away in one go. */
+  /** The maximum number of Pods created or deleted in one sync. */
   burst: 250,
-  /** The first and the longest delay before a failed Pod is replaced, in milliseconds. */
+  /** The first and the maximum delay before a failed Pod is replaced, in milliseconds. */
   backoffFirst: 1000,
   backoffLongest: 900_000
 } as const
 
-/** Keeps the DaemonSets of the server until the scope closes. */
+/** Reconciles the DaemonSets of the server until the scope closes. */
 export const layer: Layer.Layer<never, never, KubeClient> = Layer.effectDiscard(Effect.suspend(() => run)).pipe(
   Layer.provide(Informers.layer)
 )
 
-/** The revision of the template as it is, and the earlier ones. */
+/** The revision of the current template, and the earlier ones. */
 interface History {
   readonly hash: string
   readonly old: ReadonlyArray<ControllerRevision>
@@ -59,7 +59,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   const nodes = yield* informers.of(Node)
   const revisions = yield* informers.of(ControllerRevision)
   const recorder = yield* Recorder.make("daemonset-controller")
-  /** When a failed Pod of a set was last replaced on a node, and how long to wait after that. */
+  /** When a failed Pod of a set was last replaced on a node, and the delay before the next time. */
   const backoffs = new Map<string, { readonly at: number; readonly delay: number }>()
 
   const now = () => clock.currentTimeMillisUnsafe()
@@ -118,7 +118,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return { hash: current.metadata.labels?.[DaemonPods.hashLabel] ?? current.metadata.name, old }
   })
 
-  /** Revisions of the same template become one: their Pods take its hash. */
+  /** Merges revisions of the same template: Pods of the duplicates get the hash of the one that is kept. */
   const dropTwins = Effect.fnUntraced(function*(
     set: DaemonSet,
     current: ControllerRevision,
@@ -143,7 +143,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     })
   }
 
-  /** Whether a finished Pod may go by now, with the event that says so. A failed one may have to wait. */
+  /** Whether a finished Pod may be replaced now; records the event if so. A failed one may have to wait. */
   const mayReplace = Effect.fnUntraced(function*(key: string, set: DaemonSet, pod: Pod) {
     const node = DaemonPods.nodeOf(pod)
     const where = `${pod.metadata.namespace}/${pod.metadata.name} on node ${node}`
@@ -165,7 +165,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return true
   })
 
-  /** Makes and deletes Pods; true if there was anything to do. */
+  /** Creates and deletes Pods; true if there was anything to do. */
   const carryOut = Effect.fnUntraced(function*(
     set: DaemonSet,
     hash: string,
@@ -184,7 +184,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return create.length + remove.length > 0
   })
 
-  /** What all nodes need. */
+  /** What to create and delete on all nodes. */
   const plan = Effect.fnUntraced(function*(
     key: string,
     set: DaemonSet,
@@ -241,7 +241,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   const agenda = yield* Loop.make({ sync, reads: [sets, pods, nodes, revisions] })
   wakeOwners(agenda, DaemonSet, sets, pods, ({ spec }) => spec.selector)
   nodes.listen((now, before) => {
-    // Heartbeats are no news.
+    // Heartbeats change nothing that matters here.
     const same = now !== undefined && before !== undefined &&
       JsonValue.equals(now.metadata.labels, before.metadata.labels) &&
       JsonValue.equals(now.spec?.taints, before.spec?.taints)

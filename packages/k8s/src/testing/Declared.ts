@@ -1,9 +1,9 @@
 /**
- * `Declared`: the kinds of a test, on the in-memory server.
+ * `Declared`: the custom resources of a test, on the in-memory server.
  *
- * Of a kind that is declared with its versions, all are installed, and the server converts by what the program declares,
- * without a webhook server: the Service that it asks need not exist. An operator that installs its own conversion
- * (`Webhook.install`) is asked from then on.
+ * If a kind is declared with its versions, all of them are installed. The server converts between them with the
+ * declared functions, without a webhook server, so the Service that the definition names need not exist. If an operator
+ * installs its own conversion webhook (`Webhook.install`), that one is called from then on.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import {
@@ -25,10 +25,9 @@ import { backend } from "./TestWebhooks.ts"
 
 export type Declared = CustomResource | CustomResourceVersions
 
-/** The version of each kind that is stored. */
+/** The storage version of each kind. */
 export const stored = (declared: ReadonlyArray<Declared>): ReadonlyArray<CustomResource> => declared.map(storageOf)
 
-/** Every version of every kind. */
 export const versions = (declared: ReadonlyArray<Declared>): ReadonlyArray<CustomResource> =>
   declared.flatMap(versionsOf)
 
@@ -37,21 +36,21 @@ const serviceOf = ({ storage: { group, plural } }: CustomResourceVersions) => ({
   name: `${plural}-${group}`.replaceAll(".", "-")
 })
 
-/** What its definition says beside the kind itself: where versions are converted. */
+/** The options of its definition: the conversion webhook, if it has several versions. */
 const optionsOf = (declared: Declared): Crd.Options => {
   if (!isVersions(declared)) return {}
   const { path } = Hook.conversion(declared)
   return { conversion: { clientConfig: { service: { ...serviceOf(declared), path } } } }
 }
 
-/** The definition of a kind, as it is installed. */
+/** The CustomResourceDefinition that is installed for a kind. */
 export const definition = (declared: Declared): Crd.Manifest => Crd.make(declared, optionsOf(declared))
 
 /** Installs the kinds, and waits until they are served. */
 export const install = (declared: ReadonlyArray<Declared>): Effect.Effect<void, KubeError, KubeClient> =>
   Effect.forEach(declared, (one) => Crd.install(one, optionsOf(one)), { discard: true })
 
-/** Converts between versions until the scope closes. */
+/** Serves the conversion between versions until the scope closes. */
 export const serve = (
   declared: ReadonlyArray<Declared>
 ): Effect.Effect<void, never, ApiServer | Scope.Scope> =>

@@ -1,16 +1,15 @@
 /**
- * `DeploymentController`: rolls the Pods of a Deployment from one template to the next, as in kube-controller-manager.
+ * `DeploymentController`: rolls out the templates of Deployments, as in kube-controller-manager.
  *
- * Every template has a ReplicaSet, named by a hash of it. A rolling update moves replicas from the old ones to the
- * current one within `maxSurge` and `maxUnavailable`; Recreate waits until the old Pods are gone. A Deployment that was
- * scaled, or is paused, only keeps proportions. Revisions, conditions, counts, events and the clean-up of old
- * ReplicaSets are those of the real controller, word for word. Each look takes one step: its changes come back as
- * changes of the ReplicaSets and cause the next step. A rollout without progress is looked at again when its deadline
- * has passed.
+ * Every template has a ReplicaSet whose name contains the template's hash. A rolling update moves replicas from the old
+ * ReplicaSets to the current one within `maxSurge` and `maxUnavailable`; Recreate waits until the old Pods are gone. A
+ * Deployment that was scaled or is paused is only resized proportionally. Revisions, conditions, counts, events and the
+ * cleanup of old ReplicaSets equal those of the real controller, word for word. Each sync makes one step; the resulting
+ * change of a ReplicaSet triggers the next one. A rollout without progress is resynced when its deadline has passed.
  *
- * The arithmetic is in `Rollout`, the status in `RolloutStatus`.
+ * `Rollout` contains the arithmetic, `RolloutStatus` the status.
  *
- * Not simulated: the rollback through the annotation of extensions/v1beta1 (kubectl undoes a rollout with a patch).
+ * Not simulated: the rollback annotation of extensions/v1beta1 (kubectl undoes a rollout with a patch).
  *
  * Source: k8s.io/kubernetes/pkg/controller/deployment.
  */
@@ -36,12 +35,12 @@ import * as RolloutStatus from "./sim/RolloutStatus.ts"
 import { templateHash } from "./sim/TemplateHash.ts"
 import { ownerKey, wakeOwners } from "./sim/Triggers.ts"
 
-/** Rolls out the Deployments of the server until the scope closes. */
+/** Reconciles the Deployments of the server until the scope closes. */
 export const layer: Layer.Layer<never, never, KubeClient> = Layer.effectDiscard(Effect.suspend(() => run)).pipe(
   Layer.provide(Informers.layer)
 )
 
-/** A Deployment as it is now, its ReplicaSet of the current template, and the others. */
+/** A Deployment with its ReplicaSet of the current template and its other ReplicaSets. */
 interface Rolling {
   readonly deployment: Deployment
   readonly current: ReplicaSet | undefined
@@ -61,7 +60,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
 
   const writeStatus = (deployment: Deployment) => client.replace(Deployment, deployment, { subresource: "status" })
 
-  /** Writes the Deployment if it differs from what it was. */
+  /** Writes the Deployment's status if the Deployment changed. */
   const writeChanged = (next: Deployment, before: Deployment) =>
     next === before ? Effect.succeed(before) : writeStatus(next)
 
@@ -70,7 +69,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
       ? Effect.succeed(false)
       : Effect.as(writeStatus({ ...deployment, status }), true)
 
-  /** Finds the ReplicaSet of the current template, brings its annotations up to date, and creates it where asked to. */
+  /** Finds the ReplicaSet of the current template and updates its annotations; creates it on request. */
   const syncRevision = Effect.fnUntraced(function*(
     deployment: Deployment,
     owned: ReadonlyArray<ReplicaSet>,
@@ -147,7 +146,10 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return { deployment: yield* writeChanged(next, deployment), current: created.success, old }
   })
 
-  /** A name that is taken is a collision of hashes: the next hash will be another. Other failures are told. */
+  /**
+   * Handles a failed creation. A name that is taken is a hash collision: the next sync uses another hash. Other
+   * failures are reported.
+   */
   const explain = Effect.fnUntraced(function*(
     deployment: Deployment,
     name: string,
@@ -174,7 +176,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
       `Scaled ${to > from ? "up" : "down"} replica set ${name} from ${from} to ${to}`
     )
 
-  /** Resizes a ReplicaSet and tells it the size of the Deployment; the set as it then is. */
+  /** Resizes a ReplicaSet and annotates it with the size of the Deployment; returns the updated set. */
   const resize = Effect.fnUntraced(function*(
     deployment: Deployment,
     { replicas, set }: Rollout.Resize
@@ -191,7 +193,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return updated
   })
 
-  /** Resizes what is to be resized, and gives the Rolling with the sets as they then are. */
+  /** Applies the resizes; returns the Rolling with the updated sets. */
   const resizeAll = Effect.fnUntraced(function*(
     rolling: Rolling,
     resizes: ReadonlyArray<Rollout.Resize>
@@ -213,7 +215,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
       { discard: true }
     )
 
-  /** Paused or scaled: sizes and counts follow, nothing is rolled. */
+  /** Syncs a Deployment that is paused or was scaled: updates sizes and counts without rolling out. */
   const keep = Effect.fnUntraced(function*(rolling: Rolling): Effect.fn.Return<void, KubeError> {
     const { current, deployment, old } = yield* resizeAll(
       rolling,
@@ -223,7 +225,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     yield* setStatus(deployment, RolloutStatus.counts(deployment, old, current, now()))
   })
 
-  /** The status of a rollout; if it says all there is to say, the deadline is the next thing to look at. */
+  /** Writes the status of a rollout. If that changes nothing, schedules the next sync for the deadline. */
   const setRolloutStatus = Effect.fnUntraced(function*(
     { current, deployment, old }: Rolling
   ): Effect.fn.Return<void, KubeError> {
@@ -233,14 +235,14 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     if (RolloutStatus.condition(status, "Progressing")?.reason === "ProgressDeadlineExceeded") return
     const deadline = RolloutStatus.deadline(deployment, status)
     if (deadline === Infinity) return
-    // Where it is over already, as of a scaling long after the last rollout, a second later.
+    // If the deadline has already passed, as with a scaling long after the last rollout, syncs again in a second.
     agenda.soon(
       keyString(deployment),
       deadline > now() ? deadline + (deadline - now() < 1000 ? 1 : 1000) : now() + 1000
     )
   })
 
-  /** True if Pods of other ReplicaSets than the current one are there and not finished. */
+  /** True if unfinished Pods of ReplicaSets other than the current one exist. */
   const oldPodsRun = ({ current, deployment, old }: Rolling): boolean =>
     Rollout.counted(old, "replicas") > 0 ||
     old.some((set) =>
@@ -306,7 +308,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   const agenda = yield* Loop.make({ sync, reads: [deployments, sets, pods] })
 
   wakeOwners(agenda, Deployment, deployments, sets, ({ spec }) => spec.selector)
-  // Recreate waits for the last old Pod.
+  // Recreate waits until the last old Pod is gone.
   pods.listen((now, before) => {
     if (now !== undefined || before === undefined) return
     const owner = controllerOf(before)

@@ -1,11 +1,11 @@
 /**
  * `DisruptionController`: the status of PodDisruptionBudgets, which says how many Pods may be evicted.
  *
- * `minAvailable` as a number counts the Pods that the selector matches; a percentage, and `maxUnavailable`, are of what
- * the controllers of those Pods ask for (`Scales`). Healthy are ready Pods that are neither being deleted nor evicted; a
- * Pod whose eviction was granted two minutes ago and that is still there counts again. Where the number cannot be told,
- * nothing may be evicted and the condition says why. A condition DisruptionTarget that nobody has acted on for two
- * minutes becomes False.
+ * `minAvailable` as a number refers to the Pods that the selector matches. A percentage and `maxUnavailable` refer to
+ * the replicas that the controllers of those Pods ask for (`Scales`). Healthy Pods are ready and neither being deleted
+ * nor evicted; a Pod whose eviction was granted two minutes ago and that still exists counts again. If the expected
+ * number cannot be determined, nothing may be evicted and the condition says why. A DisruptionTarget condition that was
+ * not acted on for two minutes becomes False.
  *
  * Source: k8s.io/kubernetes/pkg/controller/disruption/disruption.go.
  */
@@ -31,11 +31,14 @@ import * as Recorder from "./sim/Recorder.ts"
 import * as Scales from "./sim/Scales.ts"
 
 export const defaults = {
-  /** How long a granted eviction counts without a deletion, and a condition DisruptionTarget, in milliseconds. */
+  /**
+   * How long a granted eviction counts without a deletion, and how long a DisruptionTarget condition lasts, in
+   * milliseconds.
+   */
   timeout: 120_000
 } as const
 
-/** Keeps the budgets of the server until the scope closes. */
+/** Reconciles the budgets of the server until the scope closes. */
 export const layer: Layer.Layer<never, never, ApiServer | KubeClient> = Layer.effectDiscard(
   Effect.suspend(() => run)
 ).pipe(Layer.provide(Informers.layer))
@@ -56,7 +59,7 @@ const run: Effect.Effect<void, never, ApiServer | KubeClient | Informers.Informe
 
     const now = () => clock.currentTimeMillisUnsafe()
 
-    /** Pods there should be, and that should be healthy; or why nobody can say. */
+    /** How many Pods are expected, and how many of them must be healthy; or why that cannot be determined. */
     const demand = Effect.fnUntraced(function*(
       { spec }: PodDisruptionBudget,
       chosen: ReadonlyArray<Pod>
@@ -73,7 +76,7 @@ const run: Effect.Effect<void, never, ApiServer | KubeClient | Informers.Informe
       return { ...expected, healthy }
     })
 
-    /** Evictions that were granted and have yet to be followed by a deletion. */
+    /** Evictions that were granted but not followed by a deletion yet. */
     const pending = Effect.fnUntraced(function*(budget: PodDisruptionBudget, chosen: ReadonlyArray<Pod>) {
       const granted = budget.status?.disruptedPods ?? {}
       const waiting: Record<string, string> = {}
@@ -84,7 +87,7 @@ const run: Effect.Effect<void, never, ApiServer | KubeClient | Informers.Informe
         if (deletionTimestamp !== undefined || since === undefined) continue
         const end = Date.parse(since) + defaults.timeout
         if (end < now()) {
-          // The namespace twice: so a real one has it.
+          // The namespace appears twice, as in the real message.
           const { namespace } = budget.metadata
           const message = `Pod was expected by PDB ${namespace}/${namespace} to be deleted but it wasn't`
           yield* recorder.warning(pod, "NotDeleted", message)
@@ -139,7 +142,7 @@ const run: Effect.Effect<void, never, ApiServer | KubeClient | Informers.Informe
 
     const agenda: Agenda.Agenda = yield* Loop.make({ sync, reads: [budgets, pods] })
 
-    /** A Pod that several budgets are about cannot be evicted: whoever looks at it shall know why. */
+    /** Reports Pods that match several budgets and therefore cannot be evicted. */
     const ambiguous: Agenda.Agenda = yield* Loop.make({
       reads: [budgets, pods],
       sync: Effect.fnUntraced(function*(key): Effect.fn.Return<void, KubeError> {
@@ -154,7 +157,7 @@ const run: Effect.Effect<void, never, ApiServer | KubeClient | Informers.Informe
       })
     })
 
-    /** When a Pod's condition DisruptionTarget is nobody's any more; Infinity if it has none that may be. */
+    /** When a Pod's DisruptionTarget condition becomes stale; Infinity if it has none that can. */
     const staleAt = (pod: Pod): number => {
       const condition = PodFacts.condition(pod, "DisruptionTarget")
       return condition?.status === "True" && condition.reason !== "TerminationByKubelet" && PodFacts.isActive(pod)
@@ -224,7 +227,7 @@ const withCondition = (
   return { ...status, conditions: at < 0 ? [...conditions, next] : conditions.with(at, next) }
 }
 
-/** As Go prints a selector. */
+/** The message with the selector as Go prints it. */
 const unmanagedText = ({ spec }: PodDisruptionBudget): string => {
   const { matchExpressions = [], matchLabels = {} } = spec?.selector ?? {}
   const labels = Object.entries(matchLabels).sort(([a], [b]) => a < b ? -1 : 1).map(([key, value]) =>

@@ -1,9 +1,10 @@
 /**
  * `EndpointsController`: the Endpoints and EndpointSlices of every Service with a selector.
  *
- * Both follow the Pods at once. Endpoints go with their Service; EndpointSlices are the garbage collector's, as the
- * Service owns them. An annotation tells what change brought the last write: the creation of the Service, or the time at
- * which a Pod became ready or ceased to be. A Service without a selector, or with an external name, is left alone.
+ * Both are updated as soon as Pods change. Endpoints are deleted with their Service; EndpointSlices are owned by the
+ * Service and left to the garbage collector. An annotation records the time of the change that caused the last write:
+ * the creation of the Service, or a Pod becoming ready or not ready. Services without a selector or with an external
+ * name are ignored.
  *
  * Not simulated: topology hints; EndpointSlices that mirror Endpoints made by hand; the limit of 1000 addresses.
  *
@@ -34,7 +35,7 @@ const sliceManager = "endpointslice-controller.k8s.io"
 const serviceKey = "kubernetes.io/service-name"
 const zoneKey = "topology.kubernetes.io/zone"
 
-/** Keeps the endpoints of the server's Services until the scope closes. */
+/** Maintains the endpoints of the server's Services until the scope closes. */
 export const layer: Layer.Layer<never, never, KubeClient> = Layer.effectDiscard(Effect.suspend(() => run)).pipe(
   Layer.provide(Informers.layer)
 )
@@ -64,13 +65,15 @@ const withTrigger = (annotations: Strings | undefined, trigger: string | undefin
   ...(trigger === undefined ? {} : { [triggerKey]: trigger })
 })
 
-/** A list of nothing is absent: a real controller speaks protobuf, which cannot say it, and so it owns none. */
+/**
+ * Empty lists are left out: a real controller uses protobuf, which cannot express them, so it does not own them either.
+ */
 const contentOf = ({ endpoints, ports }: ServiceEndpoints.Group): Pick<EndpointSlice, "endpoints" | "ports"> => ({
   ...(endpoints.length === 0 ? {} : { endpoints }),
   ...(ports.length === 0 ? {} : { ports })
 })
 
-/** Tells the earliest change since it was last asked about a Service. */
+/** Returns the time of the earliest change of a Service since the last call for it. */
 const makeTriggers = () => {
   const known = new Map<string, Strings>()
   return {
@@ -104,7 +107,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   const podsOf = (service: Service): ReadonlyArray<Pod> =>
     [...pods.inNamespace(service.metadata.namespace)].filter((pod) => ServiceEndpoints.selects(service, pod))
 
-  /** Nothing can be created where the namespace ends. */
+  /** Creates an object, unless its namespace is being deleted. */
   const create = <A>(creation: Effect.Effect<A, KubeError>): Effect.Effect<void, KubeError> =>
     Effect.asVoid(creation).pipe(Effect.catchIf(namespaceEnds, () => Effect.void))
 
@@ -151,7 +154,8 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
         const metadata = { ...slice.metadata, labels, annotations }
         yield* client.replace(EndpointSlice, { metadata, addressType, ...contentOf(group) })
       }
-      // A Service of whose end no news has come yet: the garbage collector, who knows, would take every slice again.
+      // The Service may have been deleted without the watch having reported it yet. The garbage collector, which knows
+      // that, would delete every new slice.
       if (plan.create.length > 0 && (yield* client.get(Service, service)).metadata.uid !== service.metadata.uid) return
       for (const group of plan.create) {
         const metadata = {
@@ -167,7 +171,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     }
   })
 
-  /** Endpoints that a Service has left behind. */
+  /** Deletes the Endpoints of deleted Services. */
   const leftovers = yield* Loop.make({
     reads: [services, endpoints],
     sync: Effect.fnUntraced(function*(key) {

@@ -1,13 +1,13 @@
 /**
  * `Envtest`: a real etcd and kube-apiserver for tests, as a Layer.
  *
- * The programs come from the folder in `KUBEBUILDER_ASSETS`, laid out as envtest users have it. Every layer is a
- * control plane of its own, on free loopback ports, with its data in a temporary folder; building it waits until the
- * server is ready and the default namespace is there, closing it (also on interruption) ends the programs and removes
- * the folder. If the folder has a kube-controller-manager it runs too, so that garbage collection, namespaces,
- * Deployments and Jobs work; there are no nodes, so Pods stay Pending.
+ * The programs are those in the folder `KUBEBUILDER_ASSETS`, with the layout of envtest. Every layer is a separate
+ * control plane on free loopback ports, with its data in a temporary folder. Building it waits until the server is
+ * ready and the default namespace exists. Closing it, also by interruption, ends the programs and removes the folder.
+ * If the folder contains a kube-controller-manager it runs too, so garbage collection, namespaces, Deployments and Jobs
+ * work. There are no nodes, so Pods stay Pending.
  *
- * The administrator comes in by token. Authorization is RBAC. Time is real time, whatever clock the test has.
+ * The administrator authenticates with a token. Authorization is RBAC. Time is real time, whatever clock the test has.
  */
 import type * as KubeClient from "@effect-operator/core/KubeClient"
 import * as Clock from "effect/Clock"
@@ -33,25 +33,28 @@ import * as LiveClient from "../LiveClient.ts"
 import * as Certificates from "../Certificates.ts"
 import * as Process from "./internal/process.ts"
 
-/** Figures that hold unless `Options` say otherwise. */
+/** Default values. */
 export const defaults = {
-  /** Until the control plane must be ready. */
+  /** The time within which the control plane must be ready. */
   startTimeout: "90 seconds",
-  /** Between two looks at whether it is. */
+  /** The interval of readiness checks. */
   pollInterval: "50 millis"
 } as const
 
 export interface Options {
   /** The folder with the programs; `KUBEBUILDER_ASSETS` by default. */
   readonly assets?: string | undefined
-  /** Whether kube-controller-manager runs; by default it does where the folder has it. */
+  /** Whether kube-controller-manager runs; by default it does if the folder contains it. */
   readonly controllerManager?: boolean | undefined
-  /** More flags of kube-apiserver, such as `--enable-admission-plugins=…`. */
+  /** Additional flags of kube-apiserver, such as `--enable-admission-plugins=…`. */
   readonly apiServerFlags?: ReadonlyArray<string> | undefined
   readonly startTimeout?: Duration.Input | undefined
 }
 
-/** The control plane did not start. `log` holds the last lines of the program that is to blame. */
+/**
+ * The control plane did not start. `log` contains the last lines of the program that failed, or of all programs after a
+ * timeout.
+ */
 export class EnvtestError extends Schema.TaggedError<EnvtestError>()("EnvtestError", {
   problem: Schema.String,
   log: Schema.optionalKey(Schema.String)
@@ -64,13 +67,13 @@ export class EnvtestError extends Schema.TaggedError<EnvtestError>()("EnvtestErr
 export class Envtest extends Context.Service<Envtest, {
   /** Of kube-apiserver. */
   readonly url: string
-  /** Of etcd, for tests that need what no API offers, such as compaction. */
+  /** Of etcd, for tests that need something no Kubernetes API offers, such as compaction. */
   readonly etcdUrl: string
   /** The administrator's. */
   readonly token: Redacted.Redacted
-  /** PEM file with the CA of the server. */
+  /** PEM file with the certificate authority of the server. */
   readonly caFile: string
-  /** For kubectl and other clients; holds the token. */
+  /** For kubectl and other clients. Contains the token. */
   readonly kubeconfigPath: string
   readonly clusterConfig: ClusterConfig
 }>()("@effect-operator/k8s/testing/Envtest") {}
@@ -82,7 +85,7 @@ const realClock = Clock.Clock.defaultValue()
 const apiServerProgram = "kube-apiserver"
 const controllerManagerProgram = "kube-controller-manager"
 
-/** Minor version of the first controller manager that has no port without TLS, and no flag for it. */
+/** The first minor version whose controller manager has no insecure port, and no flag for it. */
 const withoutPlainPort = 24
 
 const frontProxyClient = "front-proxy-client"
@@ -91,7 +94,7 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
   Effect.gen(function*() {
     const assets = yield* findAssets(options)
     const folder = yield* temporaryFolder
-    // kube-apiserver could make its own, but takes a second for RSA keys, and slows every handshake with them.
+    // kube-apiserver could make its own, but that takes a second for RSA keys and slows down every handshake.
     const now = yield* Clock.currentTimeMillis
     const authority = yield* Certificates.authority({ now, commonName: "envtest-ca" })
     const ca = authority.certPem
@@ -100,7 +103,7 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
       commonName: apiServerProgram,
       hosts: ["127.0.0.1", "localhost", "kubernetes.default.svc"]
     })
-    // What aggregated API servers know the server by.
+    // The authority by which aggregated API servers recognize this server.
     const proxyAuthority = yield* Certificates.authority({ now, commonName: "front-proxy-ca" })
     const proxy = yield* Certificates.issue(proxyAuthority, { now, commonName: frontProxyClient })
     const [etcdPort, etcdPeerPort, apiPort, managerPort] = yield* freePorts
@@ -157,7 +160,7 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
     }
     const programs = [etcd, apiServer]
     const controllerManager = Effect.gen(function*() {
-      // It gives up after ten seconds without a server, and a busy machine may need longer than that.
+      // It gives up after ten seconds without a server, which may be too short on a busy machine.
       yield* answer(clusterConfig, "/readyz")
       const version = yield* answer(clusterConfig, "/version")
       const minor = Number.parseInt(String(at(version, "minor")), 10)
@@ -198,7 +201,7 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
     return { url, etcdUrl, token: Redacted.make(token), caFile, kubeconfigPath, clusterConfig }
   })
 
-/** A control plane with other than the default options. */
+/** A control plane with the given options. */
 export const layerOptions = (options: Options): Layer.Layer<Envtest, EnvtestError> =>
   Layer.effect(
     Envtest,
@@ -209,10 +212,10 @@ export const layerOptions = (options: Options): Layer.Layer<Envtest, EnvtestErro
     )
   )
 
-/** The control plane of `KUBEBUILDER_ASSETS`. */
+/** A control plane from `KUBEBUILDER_ASSETS`. */
 export const layer: Layer.Layer<Envtest, EnvtestError> = layerOptions({})
 
-/** The live client of the control plane, as its administrator. */
+/** The live client of the control plane, as administrator. */
 export const clientLayer: Layer.Layer<KubeClient.KubeClient, never, Envtest> = Layer.unwrap(
   Effect.map(Envtest, ({ clusterConfig }) => LiveClient.layerCluster(clusterConfig))
 )
@@ -244,7 +247,7 @@ const temporaryFolder = Effect.acquireRelease(
   (folder) => Effect.sync(() => Fs.rmSync(folder, { recursive: true, force: true, maxRetries: 3 }))
 )
 
-/** Ports nobody listens on: all held at once, so that they differ, and given back just before they are used. */
+/** Unused ports. All are held at once, so that they differ, and released just before they are used. */
 const freePorts = Effect.promise(async () => {
   const servers = await Promise.all([0, 1, 2, 3].map(() =>
     new Promise<Net.Server>((resolve, reject) => {
@@ -257,7 +260,7 @@ const freePorts = Effect.promise(async () => {
   return ports
 })
 
-/** The body of the answer, once the path answers 200. */
+/** Waits until the path answers 200, and returns the body. */
 const answer = (cluster: ClusterConfig, path: string) =>
   Effect.scoped(Effect.gen(function*() {
     const transport = yield* LiveClient.makeTransport(cluster, { retry: { times: 0 } })
@@ -275,7 +278,7 @@ const failsWithProgram = (program: Process.Running): Effect.Effect<never, Envtes
     (how) => Effect.fail(new EnvtestError({ problem: `${program.name} ended (${how})`, log: Process.tail(program) }))
   )
 
-// SEC 1 form: kube-apiserver 1.20 reads no PKCS 8 elliptic keys here.
+// In SEC 1 form: kube-apiserver 1.20 does not read elliptic curve keys in PKCS 8 form here.
 const serviceAccountKeyPem = (): string =>
   Crypto.generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "sec1", format: "pem" })
     .toString()

@@ -1,12 +1,12 @@
 /**
- * `FailureLog`: prints the program's warnings if a test fails, and only then.
+ * `FailureLog`: prints the program's warnings if a test fails, and nothing otherwise.
  *
- * Under `it.effect` log lines go nowhere, so a reconcile that throws shows up only as an object that is not what it
- * should be. With this layer, warnings and errors are kept in memory, and printed if the scope closes with a failure: a
- * failed assertion, a defect, the test's time-out. A test that passes prints nothing. `TestCluster.layer` includes it.
+ * Under `it.effect` log lines are discarded: a reconcile that throws shows up only as an object in the wrong state.
+ * With this layer, warnings and errors are kept in memory and printed if the scope closes with a failure: a failed
+ * assertion, a defect, or the test's timeout. `TestCluster.layer` includes it.
  *
- * Existing loggers stay. If lines reach the console by themselves (`it.live`), nothing is kept. A layer that several
- * tests share does not close with their failure, and prints nothing.
+ * Existing loggers stay. If lines reach the console anyway (`it.live`), nothing is kept. A layer that several tests
+ * share does not close with their failures, so it prints nothing.
  */
 import * as Console from "effect/Console"
 import * as Context from "effect/Context"
@@ -17,16 +17,16 @@ import * as Logger from "effect/Logger"
 import * as LogLevel from "effect/LogLevel"
 import { prettyText } from "../Logging.ts"
 
-/** How many lines are printed; of a program that fails for an hour, how it began and how it ended. */
+/** How many lines are printed, from the beginning and from the end of the log. */
 export const defaults = { first: 10, last: 20 } as const
 
-/** Where the lines go. */
+/** Where the lines are printed. */
 export const Out: Context.Reference<(text: string) => void> = Context.Reference<(text: string) => void>(
   "@effect-operator/k8s/testing/FailureLog/Out",
   { defaultValue: () => (text) => globalThis.console.error(text) }
 )
 
-/** Keeps the lines of this scope. */
+/** Keeps the lines of this scope, and prints them if it closes with a failure. */
 export const layer: Layer.Layer<never> = Layer.unwrap(Effect.gen(function*() {
   if ((yield* Console.Console) === globalThis.console) return Layer.empty
   const out = yield* Out

@@ -1,18 +1,19 @@
 /**
  * `GarbageCollector`: deletes objects whose owners are gone, as in kube-controller-manager.
  *
- * - Background: an object all of whose owners are gone is deleted. Owners are identified by uid: a recreated object of
- *   the same name is not the owner. If one of several owner references points nowhere, it is dropped.
+ * - Background: an object all of whose owners are gone is deleted. Owners are identified by uid, so a re-created object
+ *   of the same name is not the owner. If only some of several owners are gone, their references are removed.
  * - Foreground: an object with the finalizer `foregroundDeletion` stays until no dependent with `blockOwnerDeletion` is
  *   left; its dependents are deleted meanwhile. A dependent that would close a circle first stops blocking its owners.
- * - Orphan: an object with the finalizer `orphan` is removed from its dependents' references, then released.
+ * - Orphan: an object with the finalizer `orphan` is removed from the owner references of its dependents, then from the
+ *   server.
  *
- * An owner counts as gone only if the server was asked for it, or if it was seen to go while it had dependents, as
- * custom objects do with their definition. Otherwise, an object whose owner is of a kind that the server does not serve
- * is never collected (until the kind is served), nor is a cluster-scoped object with a namespaced owner. An owner in
- * another namespace counts as gone. Every write is guarded by uid and resourceVersion.
+ * An owner counts as gone only if the server said so when asked, or if it was deleted while it had dependents (such as
+ * custom objects with their definition). Otherwise, an object with an owner of a kind that is not served is not
+ * collected until the kind is served. A cluster-scoped object with a namespaced owner is never collected. An owner in
+ * another namespace counts as gone. Every write has uid and resourceVersion as preconditions.
  *
- * It costs a few map operations per change; nothing is listed, scanned or polled.
+ * Each change costs a few map operations; nothing is listed, scanned or polled.
  *
  * Not simulated: the Events `OwnerRefInvalidNamespace`.
  *
@@ -40,14 +41,14 @@ import {
 } from "./sim/OwnerGraph.ts"
 
 export const defaults = {
-  /** Owners that were seen to go and are remembered, the latest. */
+  /** The maximum number of deleted owners that are remembered. */
   absentOwners: 500
 } as const
 
 export interface Options {
   /**
-   * Milliseconds until an object is looked at whose owners are not known: none by default. Where answers take no time,
-   * whoever makes such objects anew would else do so for ever in one moment.
+   * Milliseconds before an object with unknown owners is processed; 0 by default. If responses take no time, a program
+   * that re-creates such objects would otherwise loop forever in one moment.
    */
   readonly patience?: number | undefined
 }
@@ -58,17 +59,17 @@ export const layerOptions = (options: Options): Layer.Layer<never, never, ApiSer
 
 export const layer = layerOptions({})
 
-/** An owner as a reference names it, in a namespace, or in none. */
+/** An owner reference, qualified by namespace (`""` for none). */
 const identity = ({ apiVersion, kind, name, uid }: OwnerReference, namespace: string): string =>
   [apiVersion, kind, namespace, name, uid].join(" ")
 
-/** What became of an owner. */
+/** The state of an owner. */
 type Fate =
   | "Present"
-  /** Present, but waiting for its dependents to go. */
+  /** Exists, but waits for its dependents to go. */
   | "Waiting"
   | "Gone"
-  /** Nothing can be said: its kind is not served, or it cannot own the object. */
+  /** Unknown: its kind is not served, or it cannot own the object. */
   | "Unknown"
 
 const run = Effect.fnUntraced(function*(
@@ -78,12 +79,12 @@ const run = Effect.fnUntraced(function*(
   const client = yield* KubeClient
   const kinds = yield* Inventory.kinds
   const graph = new OwnerGraph()
-  /** Objects that wait for a kind of owner to be served. */
+  /** Objects that wait until the kind of an owner is served. */
   const parked = new Set<string>()
-  /** Owners that were seen to go, oldest first. */
+  /** Owners that were deleted while they had dependents, oldest first. */
   const absent = new Set<string>()
 
-  /** Asks the server for the owner that a reference names. */
+  /** Gets the owner of a reference from the server. */
   const lookUp = Effect.fnUntraced(function*(node: Node, reference: OwnerReference): Effect.fn.Return<Fate, KubeError> {
     const resource = yield* kinds(reference.apiVersion, reference.kind)
     if (resource === undefined) {
@@ -123,7 +124,7 @@ const run = Effect.fnUntraced(function*(
     return patch(node, { ownerReferences: left.length === 0 ? null : left })
   }
 
-  /** Lets the owners go before the object; what it is then, if it is there. */
+  /** Stops an object from blocking its owners; returns the updated object, if it still exists. */
   const unblock = (node: Node): Effect.Effect<Node | undefined, KubeError> =>
     Effect.map(
       patch(node, { ownerReferences: node.owners.map((owner) => ({ ...owner, blockOwnerDeletion: false })) }),
@@ -136,14 +137,14 @@ const run = Effect.fnUntraced(function*(
       preconditions: { uid: node.uid, resourceVersion: node.resourceVersion }
     }).pipe(Effect.catchReason("KubeError", "NotFound", () => Effect.void))
 
-  /** An object that is not being deleted: is it anybody's? */
+  /** Processes an object that is not being deleted: deletes it if no owner is left. */
   const judge = Effect.fnUntraced(function*(node: Node): Effect.fn.Return<void, KubeError> {
     const fates = yield* Effect.forEach(node.owners, (reference) => fateOf(node, reference))
     if (fates.length === 0 || fates.includes("Unknown")) return
     const useless = new Set(node.owners.filter((_, at) => fates[at] !== "Present").map(({ uid }) => uid))
     if (useless.size === 0) return
     if (fates.includes("Present")) return yield* Effect.asVoid(dropOwners(node, useless))
-    // An owner that waits for its dependents waits for theirs, too.
+    // If an owner waits for its dependents, it waits for their dependents, too.
     const dependents = graph.dependents(node.uid)
     const foreground = fates.includes("Waiting") && dependents.length > 0
     const removable = foreground && dependents.some(awaitsDependents) ? yield* unblock(node) : node

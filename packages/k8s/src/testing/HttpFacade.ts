@@ -1,18 +1,14 @@
 /**
  * `HttpFacade`: the in-memory API server on a TCP port, for kubectl and any other client.
  *
- * Guarantees:
- * - It listens only on 127.0.0.1, with HTTPS and a certificate of an authority made for this facade (or plain HTTP on
- *   request).
- * - The user of a request is the one of its client certificate or bearer token, otherwise `system:anonymous`, to whom
- *   the roles of the cluster allow little.
- * - Bodies are JSON or YAML in both directions, and protobuf in requests.
- * - A watch is one chunked line of JSON per event, written as the event happens. A client that goes away ends its
- *   watch.
- * - Closing the layer's scope ends every watch cleanly and closes every connection.
+ * It listens only on 127.0.0.1, with HTTPS and a certificate from an authority made for this facade (or with plain HTTP
+ * on request). The user of a request is that of its client certificate or bearer token, or else `system:anonymous`,
+ * which the cluster's roles allow to see little. Bodies are JSON or YAML in both directions; request bodies may also be
+ * protobuf. A watch sends one line of JSON per event, chunked, as the event happens; it ends when the client
+ * disconnects. Closing the layer's scope ends every watch cleanly and closes every connection.
  *
- * The facade only translates between bytes and values. The `ApiServer`, which runs on the Clock and Random in context
- * as always, decides what a request means and who may make it. Only `/openapi/...` is the facade's own (see
+ * The facade only translates between bytes and values. The `ApiServer` decides what a request means and who may make
+ * it, and runs on the Clock and Random in context as always. Only `/openapi/...` is answered by the facade itself (see
  * `OpenApiEndpoint`).
  *
  * A watch may also use a WebSocket. Not supported: HTTP/2, and responses in protobuf (clients that also accept JSON get
@@ -51,42 +47,42 @@ import { administrator } from "../api/UserInfo.ts"
 export const defaults = {
   /** The largest request body in bytes, as in a real server. */
   maxBodyBytes: HttpRequest.maxBodyBytes,
-  /** Answers longer than this many bytes are compressed for clients that accept gzip, as in a real server. */
+  /** Responses longer than this many bytes are compressed for clients that accept gzip, as by a real server. */
   gzipAboveBytes: Reply.gzipAboveBytes,
-  /** The name of the cluster, the user and the context in the kubeconfig. */
+  /** The name of the cluster, user and context in the kubeconfig. */
   contextName: "effect-operator",
-  /** How long an orderly close waits for clients to hang up before it cuts them off. */
+  /** How long a graceful close waits for clients to disconnect before it closes their connections. */
   closeGrace: "200 millis"
 } as const
 
 export interface Options {
-  /** 0, the default: a free one. */
+  /** The port; by default 0, which chooses a free one. */
   readonly port?: number | undefined
   /** The token of the administrator (`kubernetes-admin`, `system:masters`); a random one by default. */
   readonly token?: string | undefined
-  /** Further tokens and whom they stand for. */
+  /** Further tokens and their users. */
   readonly tokens?: Readonly<Record<string, UserInfo>> | undefined
   /** Plain HTTP instead of HTTPS. */
   readonly http?: boolean | undefined
 }
 
-/** The port cannot be listened on. */
+/** The server cannot listen on the port. */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<{
   readonly port: number
   readonly message: string
 }> {}
 
 export class HttpFacade extends Context.Service<HttpFacade, {
-  /** `https://127.0.0.1:PORT`, without a slash at its end. */
+  /** `https://127.0.0.1:PORT`, without a trailing slash. */
   readonly url: string
   readonly port: number
-  /** The authority to trust; empty for plain HTTP. */
+  /** The certificate authority to trust, as PEM; empty for plain HTTP. */
   readonly caPem: string
   /** The administrator's token. */
   readonly token: string
   /** A kubeconfig for the administrator, as YAML. */
   readonly kubeconfig: string
-  /** A kubeconfig for somebody else: with a client certificate, or with a token where there is no TLS. */
+  /** A kubeconfig for another user: with a client certificate, or over plain HTTP with a token. */
   readonly kubeconfigFor: (user: UserInfo) => Effect.Effect<string>
 }>()("@effect-operator/k8s/testing/HttpFacade") {}
 
@@ -99,7 +95,7 @@ const realClock = Clock.Clock.defaultValue()
 
 const make = Effect.fnUntraced(function*(options: Options) {
   const server = yield* ApiServer
-  // Whoever speaks to the server by TCP has webhooks that are spoken to by TCP.
+  // Clients that reach the server over TCP have webhooks that are reached over TCP.
   yield* server.reach(yield* LiveBackends.make())
   const token = options.token ?? NodeCrypto.randomBytes(16).toString("hex")
   const scope = yield* Effect.scope
@@ -119,10 +115,10 @@ const make = Effect.fnUntraced(function*(options: Options) {
     ? Http.createServer(limits)
     : Https.createServer({ ...limits, ...(yield* serverOptions(authority, now)) })
   const { hangUp } = HangUp.make(node)
-  // A server in Go says nothing of its connections, nor how long it keeps them.
+  // A server in Go does not send these headers.
   node.prependListener("request", (_, response) => response.removeHeader("connection"))
   if (authority !== undefined) yield* server.introduce(yield* FrontProxy.make(now, authority.certPem))
-  // What has begun to listen cannot be told to stop until it does.
+  // A server that has begun to listen can be closed only once it listens.
   const port = yield* Effect.acquireRelease(
     listen(node, options.port ?? 0, respond({ server, closing, document: documents(server) })),
     () => Effect.andThen(Deferred.succeed(closing, undefined), hangUp(defaults.closeGrace))
@@ -144,7 +140,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   return HttpFacade.of({ url, port, caPem, token, kubeconfig: kubeconfig({ url, caPem, token }), kubeconfigFor })
 })
 
-/** As a real server's, in milliseconds and bytes: a client that keeps a connection for later finds it open. */
+/** The limits of a real server, in milliseconds and bytes: a client may keep a connection for later use. */
 const limits: Http.ServerOptions = {
   keepAliveTimeout: Endpoints.defaults.idleTimeout,
   headersTimeout: Endpoints.defaults.headersTimeout,
@@ -161,7 +157,7 @@ const serverOptions = (authority: Certificates.Authority, now: number): Effect.E
     cert: certPem,
     key: keyPem,
     minVersion: "TLSv1.2",
-    // Who comes without a certificate may have a token; who comes with a wrong one is told 401.
+    // A client without a certificate may have a token; a client with a wrong one gets 401.
     ca: authority.certPem,
     requestCert: true,
     rejectUnauthorized: false
@@ -173,7 +169,7 @@ const listen = (
   app: Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest>
 ): Effect.Effect<number, ListenFailed, Scope.Scope> =>
   Effect.gen(function*() {
-    // The adapter's own shutdown waits on the Clock in context, which may be a test's: `hangUp` does its work.
+    // The adapter's own shutdown waits on the Clock in context, which may be a test's: `hangUp` does that work instead.
     const server = yield* NodeHttpServer.make(() => node, { port, host: "127.0.0.1", disablePreemptiveShutdown: true })
     yield* server.serve(app)
     return "port" in server.address ? server.address.port : port
@@ -220,15 +216,15 @@ export const kubeconfig = (access: {
   }, { lineWidth: 0 })
 }
 
-/** What requests are answered with. */
+/** What answering a request needs. */
 interface Parts {
   readonly server: ApiServer["Service"]
   readonly document: NonNullable<Arrival["document"]>
-  /** Done when the facade closes. */
+  /** Completed when the facade closes. */
   readonly closing: Deferred.Deferred<void>
 }
 
-/** One request: bytes to a value, the server's answer, a value to bytes. */
+/** Answers one request: decodes its bytes, calls the server, and encodes the response. */
 const respond = (
   { closing, document, server }: Parts
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, never, HttpServerRequest.HttpServerRequest> =>
@@ -250,19 +246,19 @@ const respond = (
       : yield* Reply.make(answer, request, closing)
   }).pipe(Effect.interruptible)
 
-/** A process over anything but a WebSocket. */
+/** The response to a process request over anything but a WebSocket. */
 const unspoken: Representation.ApiResponse = Representation.refused(
   StatusError.badRequest("only WebSockets are spoken here, not SPDY: kubectl 1.31 or later asks for them")
 )
 
-/** A defect of the server ends the request, as a panic of the real one does, not the connection. */
+/** A defect of the server ends the request but not the connection, like a panic in a real server. */
 const panicked: Representation.ApiResponse = {
   status: 500,
   headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
   body: "This request caused apiserver to panic. Look in the logs for details.\n"
 }
 
-/** The documents that the facade adds to the server's, and the refusal of what it cannot send them as. */
+/** The documents that the facade adds to the server's, and the refusals if the client accepts none of their types. */
 const documents = (server: ApiServer["Service"]): Parts["document"] => {
   const openApi = OpenApiEndpoint.make(server)
   return (request) => {

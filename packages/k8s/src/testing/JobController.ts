@@ -1,13 +1,13 @@
 /**
- * `JobController`: Pods of a Job until it is done, as the one in kube-controller-manager makes and counts them.
+ * `JobController`: runs and counts the Pods of Jobs, as in kube-controller-manager.
  *
- * Never more Pods are active than `parallelism` allows and completions are missing. A Pod that fails is replaced after a
- * wait (`JobBackoff`). Every Pod is counted once: its uid is written to `uncountedTerminatedPods`, then it loses the
- * tracking finalizer, then the count goes up. A Job that is done (`JobOutcome`) deletes what is still active; Pods that
- * ended stay. With `ttlSecondsAfterFinished` the Job goes after that time. Changes of Pods are looked at together, once a
- * second; what a controller named by `managedBy` looks after is left alone.
+ * At most `parallelism` Pods are active, and no more than completions are missing. A failed Pod is replaced after a
+ * back-off (`JobBackoff`). Every Pod is counted exactly once: its uid is written to `uncountedTerminatedPods`, then its
+ * tracking finalizer is removed, then the count is increased. A Job that has ended (`JobOutcome`) deletes its active
+ * Pods; finished Pods stay. With `ttlSecondsAfterFinished` the Job is deleted after that time. Changes of Pods are
+ * batched for one second. Jobs with another controller in `managedBy` are left alone.
  *
- * Not simulated: the limit of 500 Pods that are accounted for in one go.
+ * Not simulated: the limit of 500 Pods that are accounted for in one sync.
  *
  * Source: k8s.io/kubernetes/pkg/controller/job/job_controller.go, pkg/controller/ttlafterfinished.
  */
@@ -37,11 +37,11 @@ import * as Recorder from "./sim/Recorder.ts"
 import { ownerKey } from "./sim/Triggers.ts"
 
 export const defaults = {
-  /** How long changes of Pods are collected, in milliseconds. */
+  /** How long changes of Pods are batched, in milliseconds. */
   batch: 1000
 } as const
 
-/** Keeps the Jobs of the server until the scope closes. */
+/** Reconciles the Jobs of the server until the scope closes. */
 export const layer: Layer.Layer<never, never, KubeClient> = Layer.effectDiscard(Effect.suspend(() => run)).pipe(
   Layer.provide(Informers.layer)
 )
@@ -49,7 +49,7 @@ export const layer: Layer.Layer<never, never, KubeClient> = Layer.effectDiscard(
 const isForeign = ({ spec }: Job): boolean =>
   spec.managedBy !== undefined && spec.managedBy !== "kubernetes.io/job-controller"
 
-/** What became of the Pods: counts of a status, and the first failure. */
+/** The counts of Pods after creations and deletions, and the first failure. */
 interface Managed {
   readonly active: number
   readonly ready: number
@@ -57,7 +57,7 @@ interface Managed {
   readonly failure?: KubeError | undefined
 }
 
-/** What is known of a Job's Pods. */
+/** The state of a Job and its Pods. */
 interface View extends Managed {
   readonly job: Job
   readonly pods: ReadonlyArray<Pod>
@@ -66,7 +66,10 @@ interface View extends Managed {
   readonly backoff: JobBackoff.Record
   readonly succeededIndexes: JobIndexes.Indexes
   readonly failedIndexes: JobIndexes.Indexes
-  /** Failed Pods by index, to be replaced; they are kept until then, as they know how often the index has failed. */
+  /**
+   * Failed Pods that are to be replaced, by index. They are kept until then, because they record how often the index
+   * has failed.
+   */
   readonly delayed: ReadonlyMap<number, Pod>
 }
 
@@ -90,7 +93,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
       })
     ).pipe(Effect.asVoid, Effect.catchReason("KubeError", "NotFound", () => Effect.void))
 
-  /** Deletes Pods; those that are not to be counted lose their finalizer first. */
+  /** Deletes Pods. Those that are not to be counted lose their finalizer first. */
   const remove = Effect.fnUntraced(function*(
     { active, job, ready, terminating }: View,
     unwanted: ReadonlyArray<Pod>,
@@ -110,7 +113,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return { ...removed, failure }
   })
 
-  /** Makes or removes what the active Pods differ from the wish; Pods are not made before their wait is over. */
+  /** Creates or deletes Pods until the desired number is active. Pods are created only when their back-off is over. */
   const manage = Effect.fnUntraced(function*(key: string, view: View): Effect.fn.Return<Managed, never, KubeClient> {
     const { active, job, ready, running, terminating } = view
     const { backoffLimitPerIndex, completions, parallelism = 1, suspend = false } = job.spec
@@ -231,7 +234,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     let managed: Managed = view
     if (outcome !== undefined) {
       managed = yield* remove(view, running, true)
-      // There may be Pods left to account for.
+      // Some Pods may still have to be accounted for.
       if (managed.active > 0) outcome = undefined
     } else {
       if (!isTerminating(job)) managed = yield* manage(key, view)
@@ -252,7 +255,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     const over = JobOutcome.deadline(job, startTime)
     if (outcome === undefined && over < Infinity) agenda.soon(key, over)
 
-    // First what is to be counted is written down, then the Pods are let go, then they are counted.
+    // First the uids are recorded, then the finalizers are removed, then the Pods are counted.
     const failsAll = outcome?.type === "FailureTarget"
     const settled = tracked.filter((pod) =>
       isTerminating(job) || outcome !== undefined || pod.status?.phase === "Succeeded" ||
@@ -331,7 +334,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     yield* recorder.normal(job, "Completed", "Job completed")
   })
 
-  /** The Job that will account for a Pod. */
+  /** The Job that still has to account for a Pod. */
   const keeper = (pod: Pod): Job | undefined => {
     const key = ownerKey(Job, pod)
     const job = key === undefined ? undefined : jobs.get(parseKey(key))
@@ -342,7 +345,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
 
   const agenda = yield* Loop.make({ sync, reads: [jobs, pods] })
 
-  /** Nobody will count these Pods any more: they may go. */
+  /** Removes the finalizer of Pods that no Job will count any more. */
   const orphans = yield* Loop.make({
     reads: [jobs, pods],
     sync: Effect.fnUntraced(function*(key) {
@@ -392,7 +395,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   })
 })
 
-/** The status as it is written: without the counts that are 0, but for those that are always there. */
+/** The status without counts of 0, except for those that are always present. */
 const plain = (status: JobStatus): JobStatus => {
   const { uncountedTerminatedPods } = status
   return {

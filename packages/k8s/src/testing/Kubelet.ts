@@ -1,28 +1,28 @@
 /**
- * `Kubelet`: the nodes of a simulated cluster: a scheduler, and kubelets for Pods that run nothing.
+ * `Kubelet`: the nodes of a simulated cluster: a scheduler, and kubelets for Pods that run no programs.
  *
- * A Pod is bound to a node at once; `startDelay` later it is Running and ready, with IP, conditions and container
- * statuses. Anything else that can happen to it is declared by a script per container (`script`): slow starts and
- * readiness, images that cannot be pulled, programs that end, crash or are killed, again and again (see `PodLife`). You
- * can also cause these by hand: `crash`, `exit`, `fail`, `evict`. A deleted Pod goes once its containers have stopped,
- * after its grace period at the latest.
+ * A Pod is bound to a node at once. After `startDelay` it is Running and ready, with IP, conditions and container
+ * statuses. A script per container (`script`) can make it do anything else: start or become ready slowly, fail to pull
+ * its image, exit, crash or be killed, repeatedly (see `PodLife`). A test can also cause this directly: `crash`,
+ * `exit`, `fail`, `evict`. A deleted Pod is removed once its containers have stopped, at the latest after its grace
+ * period.
  *
- * With `registerNodes`, nodes are objects that report they are healthy. They accept Pods by selector, affinity, taints
- * and resources, have Leases, and can be lost and found. A lost node writes nothing, so its Pods stay as they are,
- * including the deleted ones; `NodeLifecycle` does what a control plane makes of that. If the cluster has no Node
- * objects, Pods are bound in turn to nodes that nobody sees.
+ * With `registerNodes`, nodes are objects that report their health. Pods are placed on them by selector, affinity,
+ * taints and resources. They have Leases, and can be lost and restored. A lost node writes nothing, so its Pods stay
+ * unchanged, including deleted ones; `NodeLifecycle` simulates how the control plane reacts. Without Node objects, Pods
+ * are bound in turn to nodes that are not visible in the API.
  *
- * A Pod waits for the Secrets and ConfigMaps that its volumes and environments name (see `PodSources`).
+ * A Pod waits for the Secrets and ConfigMaps that its volumes and environment variables name (see `PodSources`).
  *
- * Times are those of the Clock in context. Every write is guarded by uid and resourceVersion: it loses against a
- * concurrent change and is then decided anew. Finished Pods (Succeeded, Failed) stay finished.
+ * Times are those of the Clock in context. Every write has uid and resourceVersion as preconditions; after a conflict
+ * it is computed again. Finished Pods (Succeeded, Failed) stay finished.
  *
- * The in-memory API server asks the kubelets of registered nodes for logs, which are what the scripts say that
- * containers print. It also passes commands to them (`kubectl exec`), which `exec` answers.
+ * The in-memory API server gets logs from the kubelets of registered nodes (the output in the scripts), and passes them
+ * commands (`kubectl exec`), which the option `exec` answers.
  *
  * Not simulated: probes (a script says when a container is ready), other volumes, static Pods, resizing, and changes of
- * a Secret or ConfigMap after the start. Unless ordinary life is reported (`verbose`), a deleted Pod reports the end of
- * its containers only if finalizers keep it.
+ * a Secret or ConfigMap after the start. Without `verbose`, a deleted Pod reports the end of its containers only if
+ * finalizers keep it.
  *
  * Source: "Pod Lifecycle" of the Kubernetes documentation; k8s.io/kubernetes/pkg/kubelet.
  */
@@ -55,15 +55,16 @@ export type { Script } from "./sim/PodLife.ts"
 export type { NodeOptions } from "./sim/SimNodes.ts"
 
 export const defaults = {
-  /** From a Pod's creation to its binding. */
+  /** From a Pod's creation until it is bound. */
   scheduleDelay: "0 seconds",
-  /** From its binding to Running. */
+  /** From binding until it is Running. */
   startDelay: "1 second",
-  /** From the request to delete it to its end, unless its grace period is shorter. */
+  /** From the deletion request until the Pod is removed, unless its grace period is shorter. */
   terminationDelay: "1 second",
-  /** The first back-off of containers that crash and of images that cannot be pulled; doubled each time, up to 5 min. */
+  /**
+   * The first back-off for containers that crash and images that cannot be pulled. It doubles each time, up to 5 min.
+   */
   restartDelay: "10 seconds",
-  /** The nodes. */
   nodes: ["sim-node-0", "sim-node-1", "sim-node-2"]
 } as const
 
@@ -73,19 +74,22 @@ export interface Options {
   readonly terminationDelay?: Duration.Input | undefined
   readonly restartDelay?: Duration.Input | undefined
   readonly nodes?: ReadonlyArray<string | SimNodes.NodeOptions> | undefined
-  /** Creates a Node object, ready, for each of them; not by default, as an idle cluster then has heartbeats. */
+  /** Creates a ready Node object for each node. Off by default, since an idle cluster then has heartbeats. */
   readonly registerNodes?: boolean | undefined
-  /** Whether registered nodes renew a Lease every ten seconds; they do by default. Without, nobody notices their loss. */
+  /**
+   * Whether registered nodes renew a Lease every ten seconds; on by default. Without Leases, a lost node is not
+   * noticed.
+   */
   readonly leases?: boolean | undefined
-  /** Tells of ordinary life, too: events, containers being created or stopped. By default where nodes are registered. */
+  /** Also reports ordinary life: events, containers being created or stopped. On by default if nodes are registered. */
   readonly verbose?: boolean | undefined
-  /** Whether Pods wait for the Secrets and ConfigMaps that they name; they do by default. */
+  /** Whether Pods wait for the Secrets and ConfigMaps that they name; on by default. */
   readonly sources?: boolean | undefined
-  /** How and when the containers of a Pod end by themselves, counted from Running; never by default. */
+  /** How the containers of a Pod end by themselves, and how long after Running; never by default. */
   readonly ending?: ((pod: Pod) => (PodLife.Ending & { readonly after: Duration.Input }) | undefined) | undefined
-  /** What a container does each time it is started; `restarts`: how often it was before. Goes before `ending`. */
+  /** What a container does each time it is started after `restarts` restarts. Takes precedence over `ending`. */
   readonly script?: ((pod: Pod, container: Container, restarts: number) => PodLife.Script | undefined) | undefined
-  /** What comes of a command in a running container of a registered node; by default none is taken. */
+  /** Answers a command in a running container of a registered node. By default commands are refused. */
   readonly exec?: ((command: KubeletApi.Command) => Effect.Effect<KubeletApi.Executed>) | undefined
 }
 
@@ -98,9 +102,9 @@ export interface Failure {
   readonly exitCode?: number | undefined
 }
 
-/** How one container of a Pod, or all of them, crash. */
+/** How one or all containers of a Pod crash. */
 export interface Crash {
-  /** All by default. */
+  /** All containers by default. */
   readonly container?: string | undefined
   /** 1 by default. */
   readonly exitCode?: number | undefined
@@ -109,20 +113,20 @@ export interface Crash {
 }
 
 export class Kubelet extends Context.Service<Kubelet, {
-  /** The Pod fails for good, whatever its restart policy. Finished Pods are left alone. */
+  /** Makes the Pod fail for good, whatever its restart policy. Finished Pods are left alone. */
   readonly fail: (pod: ObjectRef, failure?: Failure) => Effect.Effect<void, KubeError>
   /**
-   * All containers of the Pod end: they are restarted after a while, or the Pod is Succeeded or Failed, as its restart
-   * policy and the exit code have it.
+   * Ends all containers of the Pod. Depending on its restart policy and the exit code, they are restarted after a
+   * back-off, or the Pod is Succeeded or Failed.
    */
   readonly exit: (pod: ObjectRef, exitCode: number) => Effect.Effect<void, KubeError>
-  /** As `exit`, of one container or all, with another code than 0. */
+  /** Like `exit` for one or all containers, with a non-zero exit code. */
   readonly crash: (pod: ObjectRef, crash?: Crash) => Effect.Effect<void, KubeError>
-  /** The kubelet evicts the Pod: it fails with reason Evicted. */
+  /** Evicts the Pod, as a kubelet under pressure does: it fails with reason Evicted. */
   readonly evict: (pod: ObjectRef, message?: string) => Effect.Effect<void, KubeError>
-  /** The node falls silent: its kubelet writes nothing any more. */
+  /** Makes the node silent: its kubelet writes nothing any more. */
   readonly loseNode: (name: string) => Effect.Effect<void>
-  /** The node is back: its kubelet says so, and catches up. */
+  /** Brings the node back: its kubelet reports that it is healthy, and catches up. */
   readonly restoreNode: (name: string) => Effect.Effect<void, KubeError>
 }>()("@effect-operator/k8s/testing/Kubelet") {}
 
@@ -154,21 +158,21 @@ export const restoreNode = (name: string): Effect.Effect<void, KubeError, Kubele
 export const layer = (options: Options = {}): Layer.Layer<Kubelet, never, KubeClient> =>
   Layer.effect(Kubelet, make(options)).pipe(Layer.provide(Informers.layer))
 
-/** A Pod under care. */
+/** The state of a Pod that is being run. */
 interface Care {
   readonly uid: string
   readonly podIP: string
   life: PodLife.Life
-  /** What its volumes wait for, how often that was not there, and when it is looked for again. */
+  /** What its volumes still wait for, how often mounting failed, and when it is tried again. */
   volumes: ReadonlyArray<PodSources.Source>
   mounts: number
   mountAt: number
-  /** What its containers' environments need, and why containers cannot be made. */
+  /** What its containers' environments need, and why containers cannot be created. */
   readonly environment: ReadonlyArray<PodSources.Source>
   readonly errors: Map<string, string>
   /** Why the Pod failed as a whole. */
   failure?: PodStatuses.Failure
-  /** When its containers have stopped, once it is being deleted. */
+  /** When its containers will have stopped, once it is being deleted. */
   gone?: number
 }
 
@@ -202,7 +206,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
       if (configError !== undefined) return { configError }
       const script = options.script?.(pod, container, restarts)
       if (script !== undefined) return script
-      // By name: the Pod may have been read again since.
+      // Compared by name, because the Pod may have been read again since.
       const isMain = pod.spec.containers.some(({ name }) => name === container.name)
       const ending = isMain ? options.ending?.(pod) : undefined
       return ending === undefined ? {} : { exit: ending }
@@ -228,7 +232,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     return care
   }
 
-  /** The recorder of the Pod's kubelet. */
+  /** The event recorder of the Pod's kubelet. */
   const recorderOf = Effect.fnUntraced(function*({ spec: { nodeName = "" } }: Pod) {
     const known = recorders.get(nodeName)
     if (known !== undefined) return known
@@ -254,16 +258,16 @@ const make = Effect.fnUntraced(function*(options: Options) {
     })
   }
 
-  /** Writes the status as it is by now, if that is news. */
+  /** Writes the current status if it changed. */
   const report = (pod: Pod, care: Care) => {
     const host = { hostIP: hostIP(pod.spec.nodeName ?? ""), podIP: care.podIP }
     const status = PodStatuses.render(pod, care.life, host, now(), care.failure)
-    // That its containers are being created is news only to people.
+    // A status of containers being created is of interest only to people.
     if (status.phase === "Pending" && !verbose && !care.life.containers.some(isNews)) return Effect.void
     return isSame(pod.status, status) ? Effect.void : writeStatus(pod, status)
   }
 
-  /** Takes a deleted Pod away once its containers have stopped. */
+  /** Removes a deleted Pod once its containers have stopped. */
   const remove = Effect.fnUntraced(function*(key: string, pod: Pod, care: Care): Effect.fn.Return<void, KubeError> {
     const grace = (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000
     if (grace === 0) return
@@ -289,7 +293,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
       Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
     )
 
-  /** Mounts the volumes of a Pod that has not begun; false while something is missing. */
+  /** Mounts the volumes of a Pod that has not started; false while a source is missing. */
   const mount = Effect.fnUntraced(function*(key: string, pod: Pod, care: Care): Effect.fn.Return<boolean, KubeError> {
     if (care.volumes.length === 0) return true
     if (now() < care.mountAt) {
@@ -314,7 +318,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     return true
   })
 
-  /** Looks whether the containers that are to start now can be made. */
+  /** Checks whether the containers that start now can be created. */
   const prepare = Effect.fnUntraced(function*(pod: Pod, care: Care): Effect.fn.Return<void, KubeError> {
     care.errors.clear()
     if (care.environment.length === 0 || PodLife.next(care.life, now()) > now()) return
@@ -350,7 +354,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     if (next < Infinity) agenda.at(key, next)
   })
 
-  /** A container that is looked after, and what its runs print. */
+  /** The state of a container and the output of its runs. */
   const printing = (ref: ObjectRef, container: string): KubeletApi.Printing | undefined => {
     const pod = pods.get(ref)
     const life = cares.get(keyString(ref))?.life.containers.find((entry) => entry.container.name === container)
@@ -364,7 +368,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     }
   }
 
-  /** Renews the Lease of a node, every now and then. */
+  /** Renews the Lease of a node periodically. */
   const syncNode = Effect.fnUntraced(function*(name: string): Effect.fn.Return<void, KubeError, KubeClient> {
     const node = nodes.get({ name })
     if (node === undefined || lost.has(name) || !registered || options.leases === false) return
@@ -398,7 +402,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     } else if ((pod.spec.nodeName ?? "") !== "") agenda.now(key)
   })
 
-  /** Changes the life of a Pod as it is now; a change in between is looked at again. */
+  /** Changes the state of a Pod. After a conflict, the change is computed again from the new Pod. */
   const change = (ref: ObjectRef, update: (pod: Pod, care: Care) => ReadonlyArray<PodLife.Note>) =>
     client.get(Pod, ref).pipe(
       Effect.flatMap(Effect.fnUntraced(function*(pod: Pod): Effect.fn.Return<void, KubeError> {
@@ -407,7 +411,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
         const care = careOf(key, pod)
         const { failure, life } = care
         const notes = update(pod, care)
-        // A change that the server did not take has not happened.
+        // A change that the server refused has not happened.
         const undo = Effect.sync(() => {
           care.life = life
           if (failure === undefined) delete care.failure
@@ -429,7 +433,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
 
   const end = (ref: ObjectRef, ending: PodLife.Ending, container?: string) =>
     change(ref, (pod, care) => {
-      // Nothing runs that could end.
+      // No container is running yet.
       if (care.volumes.length > 0) return []
       const context = contextOf(pod)
       care.life = PodLife.endNow(PodLife.advance(care.life, context, now()), ending, context, now(), container)
@@ -453,7 +457,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
       const node = nodes.get({ name })
       const spec = specs.find((candidate) => candidate.name === name)
       if (node !== undefined) {
-        // The Lease first: it is what tells that the rest is true.
+        // The Lease first, since it makes the rest credible.
         const back = Effect.andThen(
           syncNode(name),
           SimNodes.report(node, spec ?? { name }, hostIP(name), timestamp(now()))
@@ -474,22 +478,22 @@ const stopping = (container: PodLife.ContainerLife): ReadonlyArray<PodLife.Note>
   return [{ type: "Normal", reason: "Killing", message, container }]
 }
 
-/** A time with microseconds. */
+/** RFC 3339 with microseconds. */
 const micro = (millis: number): string => `${new Date(millis).toISOString().slice(0, -1)}000Z`
 
-/** More than being created, or waiting to be. */
+/** Whether a container is past being created or waiting for that. */
 const isNews = ({ last, pulls, state }: PodLife.ContainerLife): boolean =>
   state._tag !== "Waiting" || last !== undefined || pulls > 0 || state.reason === "CreateContainerConfigError"
 
-/** Milliseconds until volumes are mounted that could not be, doubled each time. */
+/** The first and the maximum delay before mounting is retried, in milliseconds. It doubles each time. */
 const [firstMount, lastMount] = [500, 122_000]
 
-/** Whether a container of the Pod has run before anybody looked. */
+/** Whether a container of the Pod already ran before this kubelet saw it. */
 const isBegun = ({ status }: Pod): boolean =>
   [...status?.initContainerStatuses ?? [], ...status?.containerStatuses ?? []].some(({ lastState, state }) =>
     state?.running !== undefined || state?.terminated !== undefined || lastState?.terminated !== undefined
   )
 
-/** Whether a status says all of another one. */
+/** Whether a status contains everything in another one. */
 const isSame = (have: PodStatus | undefined, want: PodStatus): boolean =>
   Object.entries(want).every(([key, value]) => JsonValue.equals(dropNulls(have?.[key as keyof PodStatus]), value))

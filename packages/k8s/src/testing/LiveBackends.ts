@@ -1,17 +1,14 @@
 /**
  * `LiveBackends`: backends over HTTPS, for a server on a TCP port and the operators that run beside it.
  *
- * Guarantees:
- * - The certificate is verified against the caBundle (or the system's authorities if there is none) and must have the
- *   name `service.namespace.svc`, or that of the URL.
- * - Connections are kept and reused.
- * - A call that is interrupted or times out is aborted on the wire. Time is real time, whatever `Clock` is in context.
- * - Bodies are streamed as they come.
+ * The certificate is verified against the caBundle (without one, against the system's authorities) and must be issued
+ * for `service.namespace.svc` or the host of the URL. Connections are kept and reused. A call that is interrupted or
+ * times out is aborted on the wire, in real time, whatever `Clock` is in context. Bodies are streamed.
  *
- * A Service leads, in this order, to where `services` says, to its `externalName`, or to a ready address of its
- * Endpoints. A Service with none of these is refused: nobody routes the cluster's own addresses here.
+ * A Service resolves to the first of: its entry in `services`, its `externalName`, a ready address of its Endpoints. If
+ * it has none of these the connection is refused, since cluster IPs are not routed here.
  *
- * Failures are worded as by Go's client, as far as Node tells them apart.
+ * Failures have the words of Go's client, as far as Node tells them apart.
  */
 import Undici, { type Dispatcher } from "@effect/platform-node/Undici"
 import * as Clock from "effect/Clock"
@@ -26,11 +23,11 @@ import * as Backends from "./Backends.ts"
 import { arrayAt, at, stringAt } from "../api/Plain.ts"
 
 export interface Options {
-  /** Where Services lead, by `namespace/name` or `namespace/name:port`: `https://127.0.0.1:9443`. */
+  /** Addresses of Services, by `namespace/name` or `namespace/name:port`: `https://127.0.0.1:9443`. */
   readonly services?: Readonly<Record<string, string>> | undefined
 }
 
-/** Where a call goes: an origin, or why there is none. */
+/** The origin of a call, or why there is none. */
 type Address = Result.Result<string, string>
 
 const serviceAddress = (
@@ -66,7 +63,7 @@ const serviceAddress = (
 
 const bracketed = (ip: string): string => Net.isIPv6(ip) ? `[${ip}]` : ip
 
-/** Go's words for why a connection or a reply did not come about. */
+/** Go's message for a failed connection or reply. */
 const wording = (error: unknown, call: Backends.Call): string => {
   if (error instanceof AggregateError && error.errors.length > 0) return wording(error.errors[0], call)
   if (!(error instanceof Error)) return String(error)
@@ -132,18 +129,18 @@ const wrongName = (certificate: PeerCertificate | undefined, { target }: Backend
     : `certificate is not valid for any names, but wanted to match ${host}`
 }
 
-/** The connections of all calls that show and trust the same certificates. */
+/** The connections of all calls with the same client certificate and trusted authorities. */
 const agent = (call: Backends.Call): Dispatcher =>
   new Undici.Agent({
     allowH2: false,
-    // Replies take what time the caller gives them.
+    // The caller sets the time limit of a reply.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: {
       allowH2: false,
       keepAlive: true,
       rejectUnauthorized: call.insecureSkipTlsVerify !== true,
-      // As in Go, any certificate in the bundle is an anchor, also one that somebody else has signed.
+      // As in Go, every certificate in the bundle is a trust anchor, even if it is not self-signed.
       allowPartialTrustChain: true,
       ...((call.caBundle ?? "") === "" ? {} : { ca: Backends.bundlePem(call.caBundle!) }),
       ...(call.certificate === undefined
@@ -173,7 +170,7 @@ const headersOf = (headers: Incoming["headers"]): Readonly<Record<string, string
   return out
 }
 
-/** Backends over HTTPS; closing the scope closes every connection. */
+/** Backends over HTTPS. Every connection is closed when the scope closes. */
 export const make = (options: Options = {}): Effect.Effect<Backends.Service, never, Scope.Scope> =>
   Effect.map(
     Effect.acquireRelease(
@@ -205,7 +202,7 @@ export const make = (options: Options = {}): Effect.Effect<Backends.Service, nev
             : { body: call.body instanceof Uint8Array ? call.body : JSON.stringify(call.body) })
         })
 
-      /** Runs with the call's address and time-out. */
+      /** Runs a call with its address, within its time limit. */
       const attempt = <A, R>(
         call: Backends.Call,
         directory: Backends.Directory,
@@ -254,8 +251,8 @@ export const make = (options: Options = {}): Effect.Effect<Backends.Service, nev
     }
   )
 
-/** Servers built on this layer call what is outside over HTTPS. */
+/** Lets servers that are built on this layer make their calls over HTTPS. */
 export const layerOptions = (options: Options): Layer.Layer<never> => Layer.effect(Backends.Backends, make(options))
 
-/** The same with the default options. */
+/** `layerOptions` with the default options. */
 export const layer: Layer.Layer<never> = layerOptions({})

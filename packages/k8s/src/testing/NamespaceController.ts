@@ -1,16 +1,16 @@
 /**
- * `NamespaceController`: empties a Namespace that is being deleted, then releases it.
+ * `NamespaceController`: empties a Namespace that is being deleted, then finalizes it.
  *
- * A Namespace is left alone for `delay` after its deletion was requested. Then its Pods are deleted, and when the last
- * of them is gone, everything else, so that nothing runs without what guards it (a NetworkPolicy). Its conditions say
- * what is still there and what holds it, but not while there are Pods. Once nothing is left, the finalizer `kubernetes`
- * is removed from its spec, which ends it. While objects wait for finalizers or grace periods, the conditions are
- * updated at most once a second.
+ * `delay` after the deletion request, the Pods of the Namespace are deleted. When the last Pod is gone, everything else
+ * follows, so that no Pod runs without the objects that protect it (a NetworkPolicy). Once there are no Pods, the
+ * Namespace's conditions report what is left and what holds it. When nothing is left, the finalizer `kubernetes` is
+ * removed from its spec, which ends it. While objects wait for finalizers or grace periods, the conditions are updated
+ * at most once a second.
  *
- * Objects in it that aggregated API servers hold are deleted, too, and while one of these servers cannot be discovered
- * the Namespace stays.
+ * Objects of aggregated API servers are deleted, too. While one of those servers cannot be discovered, the Namespace
+ * stays.
  *
- * Not simulated: the second look that a real controller takes before it believes that a Namespace is empty.
+ * Not simulated: the second check that a real controller makes before it considers a namespace empty.
  *
  * Source: k8s.io/kubernetes/pkg/controller/namespace/deletion (`OrderedNamespaceDeletion`, on since 1.33); texts
  * compared with a kube-controller-manager 1.20.2.
@@ -32,11 +32,11 @@ import * as Inventory from "./sim/Inventory.ts"
 import * as RemoteContent from "./sim/RemoteContent.ts"
 
 export const defaults = {
-  /** How long a real controller waits, so that every server has noticed the deletion. */
+  /** How long a real controller waits, so that every API server has noticed the deletion. */
   delay: "5 seconds",
-  /** How often the conditions follow the content, in milliseconds. */
+  /** The minimum time between two updates of the conditions, in milliseconds. */
   refreshMillis: 1000,
-  /** How long until aggregated API servers are asked again for what they still have, in milliseconds. */
+  /** The time before aggregated API servers are asked again what is left, in milliseconds. */
   retryMillis: 2000
 } as const
 
@@ -55,7 +55,7 @@ interface Item {
   readonly object: KubeObject
 }
 
-/** What is in a namespace. */
+/** The objects in a namespace. */
 type Content = ReadonlyArray<Item>
 
 const isPod = ({ resource }: Item): boolean => resource.id === Pod.id
@@ -72,9 +72,9 @@ const run = Effect.fnUntraced(function*(
   const clock = yield* Clock.Clock
   const delay = Duration.toMillis(Duration.fromInputUnsafe(options.delay ?? defaults.delay))
   const namespaces = new Map<string, Namespace>()
-  /** By namespace and uid. */
+  /** Content by namespace, then by uid. */
   const contents = new Map<string, Map<string, Item>>()
-  /** When each terminating namespace is to be looked at next. */
+  /** When each terminating namespace is synced next. */
   const due = new Map<string, number>()
 
   const now = () => clock.currentTimeMillisUnsafe()
@@ -97,7 +97,7 @@ const run = Effect.fnUntraced(function*(
       spec: { ...namespace.spec, finalizers: namespace.spec?.finalizers?.filter((name) => name !== finalizer) ?? [] }
     }, { subresource: "finalize" })
 
-  /** What is left of an object after its deletion was asked for; the news of that may be still on its way. */
+  /** Deletes an object; returns what is left of it. The event of the deletion may still be on its way. */
   const remove = ({ object, resource }: Item): Effect.Effect<ReadonlyArray<Item>, KubeError> =>
     client.delete(resource, object, { propagationPolicy: "Background" }).pipe(
       Effect.map((deletion) =>
@@ -106,7 +106,7 @@ const run = Effect.fnUntraced(function*(
       Effect.catchReason("KubeError", "NotFound", () => Effect.succeed([]))
     )
 
-  /** Deletes what is not on its way out; what is left of it. */
+  /** Deletes what is not being deleted yet; returns what is left. */
   const clear = (items: Content): Effect.Effect<Content, KubeError> =>
     Effect.map(
       Effect.forEach(items, (item) => isTerminating(item.object) ? Effect.succeed([item]) : remove(item), {
@@ -122,10 +122,10 @@ const run = Effect.fnUntraced(function*(
     if (time > now()) return agenda.at(name, time)
     const items = [...(contents.get(name) ?? new Map<string, Item>()).values()]
     const pods = yield* clear(items.filter(isPod))
-    // A real controller counts what is left only after them.
+    // A real controller counts what is left only once there are no Pods.
     if (pods.length > 0) return yield* Effect.asVoid(setConditions(namespace, [], RemoteContent.nothing))
     const content = yield* clear(items.filter((item) => !isPod(item)))
-    // What stays for now comes back here with its last event.
+    // What stays for now is synced again at its last event.
     const remote = yield* Effect.provideService(RemoteContent.drain(name), ApiServer, server)
     const updated = yield* setConditions(namespace, content, remote)
     if (remote.failing.length > 0 || remote.resources.length > 0) return agenda.soon(name, now() + defaults.retryMillis)
@@ -138,7 +138,7 @@ const run = Effect.fnUntraced(function*(
 
   const agenda = yield* Agenda.make(work)
 
-  /** The content of a namespace changed: at once if that was the last of it. */
+  /** The content of a namespace changed: syncs it at once if it is now empty. */
   const changed = (name: string): void => {
     const time = due.get(name)
     if (time === undefined || time > now()) return
@@ -188,7 +188,7 @@ const run = Effect.fnUntraced(function*(
 
 type Condition = Omit<NamespaceCondition, "lastTransitionTime">
 
-/** How many of each, as `x has N y`, in alphabetical order. */
+/** The number of each, as `x has N y`, in alphabetical order. */
 const count = (names: ReadonlyArray<string>, phrase: (name: string, count: number) => string): string => {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -243,7 +243,7 @@ const wanted = (content: Content, remote: RemoteContent.RemoteContent): Readonly
   ]
 }
 
-/** The conditions of a namespace with this content: the very same value if they say so already. */
+/** The conditions of a namespace with this content; the same value if they are up to date. */
 const conditionsOf = (
   namespace: Namespace,
   content: Content,

@@ -1,17 +1,17 @@
 /**
- * `NodeLifecycle`: what happens to unhealthy nodes, and to their Pods.
+ * `NodeLifecycle`: what the control plane does about unhealthy nodes and their Pods.
  *
  * - A node whose Lease was not renewed for 50 s is silent: its conditions become Unknown.
- * - Conditions and `unschedulable` become taints: NoSchedule at once; not ready or unreachable also NoExecute, unless
- *   every node is in that state (then it is more likely that the control plane is cut off).
- * - Pods of a node that is no longer ready are not ready either.
+ * - Conditions and `unschedulable` become taints: NoSchedule at once. A node that is not ready or unreachable also gets
+ *   NoExecute, unless every node is in that state (then it is more likely that the control plane is cut off).
+ * - Pods of a node that is no longer ready are marked as not ready.
  * - Pods are deleted from nodes with a NoExecute taint: at once if they do not tolerate it, otherwise when their
- *   `tolerationSeconds` are over (300 for not ready and unreachable, by admission), unless the taint is removed before
- *   that.
+ *   `tolerationSeconds` are over (300 for not ready and unreachable, set by admission), unless the taint is removed
+ *   before.
  *
- * A node without a Lease is never considered silent: nobody maintains one for nodes made by hand.
+ * A node without a Lease is never considered silent, since nothing renews one for nodes created by hand.
  *
- * Not simulated: zones, and the pace at which a real controller taints (a node every 10 s).
+ * Not simulated: zones, and the rate at which a real controller taints nodes (one every 10 s).
  *
  * Source: k8s.io/kubernetes/pkg/controller/{nodelifecycle,tainteviction}.
  */
@@ -37,7 +37,7 @@ export const defaults = {
   gracePeriod: 50_000
 } as const
 
-/** Looks after the nodes of the server until the scope closes. */
+/** Watches over the nodes of the server until the scope closes. */
 export const layer: Layer.Layer<never, never, KubeClient> = Layer.effectDiscard(Effect.suspend(() => run)).pipe(
   Layer.provide(Informers.layer)
 )
@@ -51,14 +51,14 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   const leases = yield* informers.of(Lease)
   const lifecycle = yield* Recorder.make("node-controller")
   const eviction = yield* Recorder.make("taint-eviction-controller")
-  /** Nodes by name that were introduced, with the readiness they had. */
+  /** The known nodes by name, with their last readiness. */
   const known = new Map<string, string | undefined>()
-  /** Pods on their way out: since when. */
+  /** Pods that are to be evicted, and since when. */
   const leaving = new Map<string, number>()
 
   const now = () => clock.currentTimeMillisUnsafe()
 
-  /** When a node counts as silent; Infinity where nobody expects it to speak. */
+  /** When a node counts as silent; Infinity if it has no Lease. */
   const silentAt = (name: string): number => {
     const renewed = leases.get({ namespace: leaseNamespace, name })?.spec?.renewTime
     return renewed === undefined ? Infinity : Date.parse(renewed) + defaults.gracePeriod
@@ -66,7 +66,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
 
   const podsOn = (name: string): ReadonlyArray<Pod> => [...pods.all()].filter(({ spec }) => spec.nodeName === name)
 
-  /** Nobody answers for its Pods any more. */
+  /** Marks the Pods of a node as not ready, since nothing reports on them any more. */
   const markPods = Effect.fnUntraced(function*(node: Node): Effect.fn.Return<void, KubeError> {
     for (const pod of podsOn(node.metadata.name)) {
       if (!PodFacts.isReady(pod)) continue
@@ -168,14 +168,14 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     const drives = (candidate: Node | undefined) =>
       candidate?.spec?.taints?.some(({ effect }) => effect === "NoExecute") === true
     if (drives(node) || drives(before)) { for (const pod of podsOn(name)) evictions.now(keyString(pod)) }
-    // Whether others are well decides whether Pods are driven from those that are not.
+    // Whether other nodes are healthy decides whether Pods are evicted from those that are not.
     if ((node === undefined || NodeHealth.isBad(node)) === (before === undefined || NodeHealth.isBad(before))) return
     for (const other of nodes.all()) if (NodeHealth.isBad(other)) agenda.now(other.metadata.name)
   })
   leases.listen((lease) => {
     if (lease === undefined || lease.metadata.namespace !== leaseNamespace) return
     const { name } = lease.metadata
-    // The first one starts the wait, later ones only put it off.
+    // The first renewal starts the wait, later ones only extend it.
     agenda.soon(name, silentAt(name))
   })
   pods.listen((pod, before) => {

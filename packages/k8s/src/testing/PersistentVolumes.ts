@@ -1,10 +1,10 @@
 /**
- * `PersistentVolumes`: claims get volumes: one that is there and fits, or one that is provisioned for them.
+ * `PersistentVolumes`: binds claims to existing volumes that fit, or provisions volumes for them.
  *
- * Of the available volumes of the class that match the selector, have the access modes and are large enough, the
- * smallest is bound. If there is none, the class provisions one, `provisionDelay` later; a class that waits for the
- * first consumer does so once a Pod with the claim is on a node. A volume whose claim is gone is released; one that was
- * provisioned here is deleted, if that is its reclaim policy, and grows with its claim, where its class allows that.
+ * Among the available volumes of the class that match the selector, have the access modes and are large enough, the
+ * smallest is bound. If there is none, the class provisions one after `provisionDelay`; with `WaitForFirstConsumer`
+ * that starts only when a Pod with the claim is on a node. A volume whose claim is deleted is released. A provisioned
+ * volume is then deleted if its reclaim policy says so, and grows with its claim if its class allows that.
  *
  * Not simulated: recycling, default classes assigned later, node affinity of volumes, snapshots.
  *
@@ -29,7 +29,7 @@ import * as Loop from "./sim/Loop.ts"
 import * as Recorder from "./sim/Recorder.ts"
 
 export const defaults = {
-  /** From the wish for a volume to its being there. */
+  /** From the provisioning request until the volume exists. */
   provisionDelay: "1 second"
 } as const
 
@@ -37,7 +37,7 @@ export interface Options {
   readonly provisionDelay?: Duration.Input | undefined
 }
 
-/** Binds and provisions until the scope closes. */
+/** Binds and provisions volumes until the scope closes. */
 export const layer = (options: Options = {}): Layer.Layer<never, never, KubeClient> =>
   Layer.effectDiscard(Effect.suspend(() => run(options))).pipe(Layer.provide(Informers.layer))
 
@@ -52,7 +52,7 @@ const isFor = ({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim):
   return name === metadata.name && namespace === metadata.namespace && uid === metadata.uid
 }
 
-/** Whether an available volume may serve a claim. */
+/** Whether an available volume fits a claim. */
 const fits = (volume: PersistentVolume, claim: PersistentVolumeClaim): boolean => {
   const [have, want] = [volume.spec ?? {}, claim.spec ?? {}]
   const selector = want.selector === undefined ? [] : Selector.fromObject(want.selector)
@@ -80,7 +80,7 @@ const run: (
   const pods = yield* informers.of(Pod)
   const recorder = yield* Recorder.make("persistentvolume-controller")
   const delay = Duration.toMillis(Duration.fromInputUnsafe(options.provisionDelay ?? defaults.provisionDelay))
-  /** When the volumes that were asked for will be there, by the uid of their claim. */
+  /** When requested volumes will exist, by the uid of their claim. */
   const pending = new Map<string, number>()
 
   const setVolumePhase = (volume: PersistentVolume, phase: string): Effect.Effect<PersistentVolume, KubeError> =>
@@ -93,7 +93,7 @@ const run: (
       ? Effect.void
       : client.replace(PersistentVolumeClaim, { ...claim, status }, { subresource: "status" })
 
-  /** What a driver does when a claim of its volume asks for more. */
+  /** The volume after its driver has expanded it, if its claim requests more. */
   const grown = (
     volume: PersistentVolume,
     claim: PersistentVolumeClaim
@@ -108,7 +108,7 @@ const run: (
       : Effect.succeed(volume)
   }
 
-  /** First the volume is the claim's, then the claim the volume's. */
+  /** Binds the volume to the claim, then the claim to the volume. */
   const bind = Effect.fnUntraced(function*(
     volume: PersistentVolume,
     claim: PersistentVolumeClaim
@@ -187,7 +187,7 @@ const run: (
         claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace, name, uid, resourceVersion },
         persistentVolumeReclaimPolicy: storageClass.reclaimPolicy ?? "Delete",
         storageClassName: storageClass.metadata.name,
-        // A name with a slash is that of a provisioner without a CSI driver.
+        // A provisioner whose name contains a slash has no CSI driver.
         ...(storageClass.provisioner.includes("/")
           ? { hostPath: { path: `/var/lib/volumes/${volume}` } }
           : { csi: { driver: storageClass.provisioner, volumeHandle: volume } })

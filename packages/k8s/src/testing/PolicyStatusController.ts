@@ -1,8 +1,8 @@
 /**
  * `PolicyStatusController`: the status of ValidatingAdmissionPolicies.
  *
- * Every new generation of a policy is checked against the schemas of the kinds it is about. The warnings, if any, are
- * applied to its status, along with the generation they belong to.
+ * Every new generation of a policy is type-checked against the schemas of the kinds that it matches. The warnings, if
+ * any, are applied to its status, with the generation they refer to.
  *
  * Source: k8s.io/kubernetes/pkg/controller/validatingadmissionpolicystatus.
  */

@@ -1,9 +1,9 @@
 /**
- * `RbacProof`: proves that the permissions in an operator's manifests are sufficient, and that none is superfluous.
+ * `RbacProof`: tests that the permissions in an operator's manifests are sufficient and that none is unused.
  *
- * The operator runs as its own service account, under the roles of its manifests and no others. A refused request ends
- * the test at once, with the verb, the resource, and what to add where. Permissions that it never used are reported at
- * the end.
+ * The operator runs as its own service account, with the roles of its manifests and no others. A refused request fails
+ * the test at once, and the error gives the verb, the resource, and what to add where. Permissions that were never used
+ * are reported at the end.
  *
  * ```ts
  * it.effect("has the permissions that it needs", () =>
@@ -14,9 +14,9 @@
  *   })).pipe(Effect.provide(TestCluster.layer({ resources: [Database] }))))
  * ```
  *
- * A proof is only as good as its scenario: a permission counts as used if a request needed it while the scenario ran.
- * Permissions that the framework may need one day (series of events, finalizers under an admission plugin) do not count
- * as unused.
+ * The result is only as good as the scenario: a permission counts as used if a request needed it while the scenario
+ * ran. Permissions that the framework needs only in some situations (series of events, finalizers under an admission
+ * plugin) never count as unused.
  */
 import { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
@@ -37,20 +37,20 @@ import * as Refusal from "./auth/Refusal.ts"
 import * as TestClient from "./TestClient.ts"
 import { serviceAccount } from "../api/UserInfo.ts"
 
-/** The part of the manifests that permissions follow from. */
+/** The options of the manifests that determine permissions. */
 export type Options = Omit<Manifests.Options, "image" | "resources">
 
-/** What the operator asked for and may not do. */
+/** A request of the operator that was refused. */
 export type Missing = Refusal.Asked
 
 export interface Report {
   readonly used: ReadonlyArray<Manifests.Permission>
-  /** From watches and declared writes, without what the framework may need. */
+  /** Unused permissions that come from watches and declared writes, not from the framework. */
   readonly unused: ReadonlyArray<Manifests.Permission>
   readonly missing: ReadonlyArray<Missing>
 }
 
-/** The roles of the manifests do not let the operator do its work. */
+/** The roles of the manifests do not allow a request that the operator made. */
 export class RuleMissing extends Data.TaggedError("RuleMissing")<{
   readonly account: string
   readonly missing: ReadonlyArray<Missing>
@@ -64,11 +64,11 @@ export class RuleMissing extends Data.TaggedError("RuleMissing")<{
 
 export class RbacProof extends Context.Service<RbacProof, {
   readonly report: Effect.Effect<Report>
-  /** Fails with everything that was refused until now. */
+  /** Fails with all requests refused so far. */
   readonly check: Effect.Effect<void, RuleMissing>
   /** Fails with the first request that is refused. */
   readonly failure: Effect.Effect<never, RuleMissing>
-  /** The client that the operator uses. */
+  /** The operator's client. */
   readonly client: KubeClient["Service"]
 }>()("@effect-operator/k8s/testing/RbacProof") {}
 
@@ -77,13 +77,13 @@ const allows = (permission: Manifests.Permission, asked: Missing): boolean =>
   (permission.namespace === "" || permission.namespace === asked.namespace) &&
   (permission.names?.includes(asked.name) ?? true)
 
-/** The kinds that the options name. */
+/** The kinds in the options. */
 const kindsIn = ({ controllers, writes }: Options) => [
   ...controllers.flatMap(({ resource, watches }) => [resource, ...watches.map(({ resource }) => resource)]),
   ...writes.map(({ resource }) => resource)
 ]
 
-/** Installs account, roles and bindings, as the manifests have them, by the administrator's client in context. */
+/** Installs the account, roles and bindings of the manifests, with the administrator's client in context. */
 export const install = (options: Options): Effect.Effect<void, KubeError, KubeClient> =>
   Effect.gen(function*() {
     const client = yield* KubeClient
@@ -99,7 +99,7 @@ export const install = (options: Options): Effect.Effect<void, KubeError, KubeCl
     }
   })
 
-/** Follows what the operator asks for. Its client is that of its service account. */
+/** Records the operator's requests. Its client has the permissions of its service account. */
 export const make = (
   options: Options
 ): Effect.Effect<RbacProof["Service"], KubeError, ApiServer | KubeClient | Scope.Scope> =>
@@ -131,13 +131,13 @@ export const make = (
       { startImmediately: true }
     )
     const client = Context.get(
-      // Not one that somebody else has made in the same scope: that may be an administrator's.
+      // Fresh, because a client that was already built in this scope may be an administrator's.
       yield* Layer.build(Layer.fresh(Layer.provide(TestClient.layerAs(account), Layer.succeed(ApiServer, server)))),
       KubeClient
     )
     const isUsed = (permission: Manifests.Permission): boolean =>
       used.has(permission) || permission.origin === "framework" ||
-      // Reading is one permission in three verbs: a cache lists and watches, and gets where it is not sure.
+      // Reading is one permission with three verbs: a cache lists and watches, and gets only when it is unsure.
       (permission.origin === "watch" && [...used].some(({ group, namespace, origin, resource }) =>
         origin === "watch" && group === permission.group && resource === permission.resource &&
         namespace === permission.namespace
@@ -155,8 +155,8 @@ export const make = (
   })
 
 /**
- * Runs a scenario, as an administrator, while the operator runs as itself. Fails with `RuleMissing` as soon as it is
- * refused something; otherwise answers which permissions it used, and logs those that it did not.
+ * Runs a scenario as administrator while the operator runs as itself. Fails with `RuleMissing` as soon as the operator
+ * is refused a request. Otherwise returns which permissions it used, and logs those that it did not use.
  */
 export const prove = <A, E, R, OE, OR>(
   subject: {

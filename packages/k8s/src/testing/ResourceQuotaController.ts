@@ -1,11 +1,11 @@
 /**
- * `ResourceQuotaController`: the status of ResourceQuotas, without which admission lets everything pass.
+ * `ResourceQuotaController`: the status of ResourceQuotas, without which admission lets every request pass.
  *
- * `status.hard` is what the spec says, `status.used` what the objects of the namespace use of it, scopes heeded: of Pods,
- * Services and claims what they ask for, of all other kinds, custom ones included, how many there are. Of a kind that
- * does not exist nothing is told, as long as it does not. Counted anew
- * whenever an object comes, changes or goes, so that what admission has charged for a request that came to nothing is
- * given back. (A real one looks at what goes, and at everything each five minutes.)
+ * `status.hard` is a copy of the spec. `status.used` is what the objects of the namespace use within the quota's
+ * scopes: for Pods, Services and claims their requests, for all other kinds, including custom ones, their number. A
+ * kind that does not exist is left out while it does not exist. Usage is recalculated whenever an object is created,
+ * changed or deleted, so usage that admission has charged for a request that failed is given back. (A real controller
+ * recalculates at deletions, and everything every five minutes.)
  *
  * Source: k8s.io/kubernetes/pkg/controller/resourcequota.
  */
@@ -27,7 +27,7 @@ import * as Informers from "./sim/Informers.ts"
 import * as Inventory from "./sim/Inventory.ts"
 import * as Loop from "./sim/Loop.ts"
 
-/** Counts for the quotas of the server until the scope closes. */
+/** Maintains the quotas of the server until the scope closes. */
 export const layer: Layer.Layer<never, never, ApiServer | KubeClient> = Layer.effectDiscard(
   Effect.suspend(() => run)
 ).pipe(Layer.provide(Informers.layer))
@@ -36,7 +36,7 @@ const definitions = "CustomResourceDefinition"
 
 type Amounts = QuotaUsage.Amounts
 
-/** The objects of a server by namespace, collection and name. */
+/** The objects of a server, by namespace, collection and name. */
 class Tally {
   readonly #objects = new Map<string, Map<string, KubeObject>>()
 
@@ -60,10 +60,10 @@ class Tally {
   }
 }
 
-/** Kinds that come too often, and whose objects limit themselves. */
+/** Events are too frequent to count, and expire by themselves. */
 const uncounted = "events"
 
-/** The built-in collections that can be counted. */
+/** The built-in collections that a quota can count. */
 const builtIn = (): ReadonlySet<string> =>
   new Set(
     Builtins.resources()
@@ -74,7 +74,7 @@ const builtIn = (): ReadonlySet<string> =>
       .map(({ collection }) => collection)
   )
 
-/** What the objects of a quota's namespace use of what it limits. */
+/** What the objects in a quota's namespace use of what it limits. */
 const used = (
   quota: ResourceQuota,
   hard: Amounts,
@@ -135,7 +135,7 @@ const run: Effect.Effect<void, never, ApiServer | KubeClient | Informers.Informe
         }
       }
     }
-    /** Notes that the kind of a definition is there, or is not. */
+    /** Records whether the kind of a definition exists. */
     const define = (definition: KubeObject, is: boolean): void => {
       const { name } = definition.metadata
       if (stringAt(definition, "spec", "scope") !== "Namespaced" || defined.has(name) === is) return

@@ -1,12 +1,12 @@
 /**
- * `ServiceAccountTokens`: the content of Secrets that hold the token of a service account.
+ * `ServiceAccountTokens`: fills in Secrets that hold the token of a service account.
  *
- * A Secret of the type `kubernetes.io/service-account-token` names its account in an annotation. It gets a token, the
- * namespace and, if they are known, the certificates to trust, whenever one of them is missing; what is there stays,
- * but other certificates are put right. It is deleted when its account goes, and at once where there is none.
+ * A Secret of type `kubernetes.io/service-account-token` names its account in an annotation. It gets a token, the
+ * namespace and, if known, the certificate authorities, whenever one of them is missing. Existing values stay, except
+ * for outdated certificate authorities. The Secret is deleted when its account is deleted or does not exist.
  *
- * The token is asked of the server, bound to the Secret: it ends with it, and otherwise in a century, where the token
- * of a real controller never does and tells its claims by older names.
+ * The token is requested from the server and bound to the Secret: it expires with the Secret, or else in a century. The
+ * token of a real controller never expires, and has the legacy names of claims.
  *
  * Source: k8s.io/kubernetes/pkg/controller/serviceaccount/tokens_controller.go.
  */
@@ -23,11 +23,11 @@ import * as Informers from "./sim/Informers.ts"
 import * as Loop from "./sim/Loop.ts"
 
 export interface Options {
-  /** The certificates to trust, as PEM. */
+  /** The certificate authorities to trust, as PEM. */
   readonly rootCa?: string | undefined
 }
 
-/** Looks after the Secrets of the server until the scope closes. */
+/** Maintains the Secrets of the server until the scope closes. */
 export const layer = (options: Options = {}): Layer.Layer<never, never, KubeClient> =>
   Layer.effectDiscard(Effect.suspend(() => run(options))).pipe(Layer.provide(Informers.layer))
 
@@ -35,10 +35,10 @@ const type = "kubernetes.io/service-account-token"
 
 const annotation = { name: "kubernetes.io/service-account.name", uid: "kubernetes.io/service-account.uid" } as const
 
-/** Seconds: as long as the server gives a token. */
+/** In seconds: the longest lifetime that the server grants. */
 const lifetime = 2 ** 32
 
-/** A request is written to a subresource of the account, but is a kind of its own, in another group. */
+/** A token request is posted to a subresource of the account, but is a kind of another group. */
 const AccountToken = {
   ...Resource.make<TokenRequest>()({
     group: "",
@@ -66,7 +66,10 @@ const run: (
 
     const holdsToken = (secret: Secret): boolean => secret.type === type && nameOf(secret) !== ""
 
-    /** The account of a Secret, if it is the one it was made for. News of a new account may come after those of the Secret. */
+    /**
+     * The account of a Secret, if it is the one the Secret was made for. The cache may learn of a new account after its
+     * Secret.
+     */
     const accountOf = Effect.fnUntraced(function*(
       secret: Secret
     ): Effect.fn.Return<ServiceAccount | undefined, KubeError> {

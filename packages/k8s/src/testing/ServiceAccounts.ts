@@ -1,9 +1,10 @@
 /**
- * `ServiceAccounts`: what every active namespace has from its first moment: the account `default`, and the ConfigMap
- * `kube-root-ca.crt` with the certificates that its Pods trust the API server by.
+ * `ServiceAccounts`: creates what every active namespace contains: the account `default`, and the ConfigMap
+ * `kube-root-ca.crt` with the certificate authorities by which its Pods verify the API server.
  *
- * What is deleted is made anew; another content or a missing description of the ConfigMap is put right. A namespace that
- * is being deleted is left alone. Secrets that hold tokens are filled in (see `ServiceAccountTokens`).
+ * Both are created again if they are deleted. If the content of the ConfigMap differs or its description is missing, it
+ * is corrected. A namespace that is being deleted is left alone. Secrets that hold tokens are filled in (see
+ * `ServiceAccountTokens`).
  *
  * Source: k8s.io/kubernetes/pkg/controller/serviceaccount/serviceaccounts_controller.go,
  * pkg/controller/certificates/rootcacertpublisher.
@@ -22,11 +23,11 @@ import * as Loop from "./sim/Loop.ts"
 import { namespaceEnds } from "./sim/PodControl.ts"
 
 export interface Options {
-  /** The certificates to trust, as PEM; none by default, as requests in memory need none. */
+  /** The certificate authorities to trust, as PEM; none by default, since in-memory requests need none. */
   readonly rootCa?: string | undefined
 }
 
-/** Looks after the namespaces of the server until the scope closes. */
+/** Maintains the namespaces of the server until the scope closes. */
 export const layer = (options: Options = {}): Layer.Layer<never, never, KubeClient> =>
   Layer.merge(Layer.effectDiscard(Effect.suspend(() => run(options))), ServiceAccountTokens.layer(options)).pipe(
     Layer.provide(Informers.layer)
@@ -52,7 +53,7 @@ const run: (
 
   const isActive = (name: string): boolean => namespaces.get({ name })?.status?.phase === "Active"
 
-  /** Somebody else was faster, or the namespace ends: nothing to do any more. */
+  /** Ignores that the object exists already or that its namespace is being deleted. */
   const create = <A>(creation: Effect.Effect<A, KubeError>): Effect.Effect<void, KubeError> =>
     Effect.asVoid(creation).pipe(
       Effect.catchReason("KubeError", "AlreadyExists", () => Effect.void),

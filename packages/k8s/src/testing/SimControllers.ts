@@ -1,9 +1,9 @@
 /**
- * `SimControllers`: what a cluster has besides its API server, as far as it is simulated.
+ * `SimControllers`: the simulated parts of a cluster other than its API server.
  *
- * That is the controllers of kube-controller-manager, each a layer of its own on the public client and the Clock, and
- * Pods that run (`Kubelet`). `without` leaves some out, for a test that plays their part itself. `with` adds those that
- * a test has to request, because they fill every namespace with objects, or bind the claims that many tests bind
+ * These are the controllers of kube-controller-manager, each a separate layer on the public client and the Clock, and
+ * Pods that run (`Kubelet`). `without` turns controllers off, for a test that plays their part itself. `with` turns on
+ * those that are off by default, because they fill every namespace with objects, or bind claims that many tests bind
  * themselves.
  */
 import type { KubeClient } from "@effect-operator/core/KubeClient"
@@ -34,19 +34,18 @@ export interface Options {
   readonly namespaces?: NamespaceController.Options | undefined
   readonly persistentVolumes?: PersistentVolumes.Options | undefined
   readonly serviceAccounts?: ServiceAccounts.Options | undefined
-  /** Controllers that are there on request only (`onRequest`). */
+  /** Controllers to turn on that are off by default (`onRequest`). */
   readonly with?: ReadonlyArray<Name> | undefined
-  /** Controllers that are left out. */
+  /** Controllers to turn off. */
   readonly without?: ReadonlyArray<Name> | undefined
 }
 
 interface Controller {
   readonly make: (options: Options) => Layer.Layer<never, never, ApiServer | KubeClient>
-  /** The collections it has nothing to do without; absent of one that looks after everything. */
+  /** The collections that give it work. Absent if it handles every kind of object. */
   readonly looksAfter?: ReadonlyArray<string>
 }
 
-/** One line each. */
 const controllers = {
   garbageCollector: { make: (options) => GarbageCollector.layerOptions(options.garbageCollector ?? {}) },
   namespaces: { make: (options) => NamespaceController.layer(options.namespaces), looksAfter: ["namespaces"] },
@@ -73,13 +72,12 @@ const controllers = {
   serviceAccounts: { make: (options) => ServiceAccounts.layer(options.serviceAccounts) }
 } satisfies Readonly<Record<string, Controller>>
 
-/** The name of a controller. */
 export type Name = keyof typeof controllers
 
-/** The controllers that are left out unless `with` names them. */
+/** The controllers that are off unless `with` names them. */
 export const onRequest: ReadonlyArray<Name> = ["persistentVolumes", "serviceAccounts"]
 
-/** The controllers that the options ask for. */
+/** The controllers that are on under these options. */
 const chosen = (options: Options): ReadonlyArray<Controller> => {
   const wanted = options.with ?? []
   const without: ReadonlyArray<string> = [
@@ -96,24 +94,27 @@ type ControlPlane = Layer.Layer<never, never, ApiServer | KubeClient>
 const together = (options: Options, some: ReadonlyArray<Controller>): ControlPlane =>
   some.reduce((all, { make }) => Layer.merge(all, make(options)), Layer.empty as ControlPlane)
 
-/** The controllers of a control plane without nodes: nobody binds Pods or runs them. */
+/** The controllers of a control plane without nodes: Pods are neither bound nor run. */
 export const controlPlane = (options: Options = {}): ControlPlane => together(options, chosen(options))
 
-/** All of them, and Pods that run. */
+/** All controllers, and Pods that run. */
 export const layer = (options: Options = {}): Layer.Layer<Kubelet.Kubelet, never, ApiServer | KubeClient> =>
   Layer.merge(Kubelet.layer(options.kubelet), controlPlane(options))
 
-/** A cluster whose controllers come as there is something for them to do. */
+/** A cluster whose controllers are started when there is work for them. */
 export interface OnDemand {
-  /** What has to be there from the start. */
+  /** What must run from the start. */
   readonly layer: Layer.Layer<Kubelet.Kubelet, never, ApiServer | KubeClient>
-  /** What has to be there from the first change of a collection. Controllers are the same values in each. */
+  /**
+   * What must run from the first change of a collection on. A controller of several collections is the same value in
+   * each.
+   */
   readonly waiting: ReadonlyMap<string, ReadonlyArray<ControlPlane>>
 }
 
 /**
- * As `layer`, for whoever can watch the store and wants no watches of kinds that never come: most stories are about a
- * few kinds. Build all parts with one memo map.
+ * Like `layer`, for callers that can observe the store and want no watches of kinds that are never used: most scenarios
+ * involve only a few kinds. Build all parts with one memo map.
  */
 export const onDemand = (options: Options = {}): OnDemand => {
   const all = chosen(options)

@@ -1,13 +1,13 @@
 /**
- * `StatefulSetController`: Pods with stable names, as in kube-controller-manager.
+ * `StatefulSetController`: runs Pods with stable names for StatefulSets, as in kube-controller-manager.
  *
- * Every ordinal has at most one Pod, with its claims. Under OrderedReady they start one after the other, each when the
- * previous ones are available, and are removed from the last to the first; under Parallel all at once. Templates are
- * kept as ControllerRevisions. A rolling update replaces Pods from the last ordinal down to the partition, with no more
- * of them unavailable at once than `maxUnavailable`; under OnDelete, Pods are replaced when somebody deletes them.
- * Finished Pods are replaced. Claims follow the retention policy through owner references.
+ * Every ordinal has at most one Pod, with its claims. With OrderedReady, Pods start one after the other, each when
+ * those before it are available, and stop from the last to the first. With Parallel, all start and stop at once.
+ * Templates are kept as ControllerRevisions. A rolling update replaces Pods from the last ordinal down to the
+ * partition, with at most `maxUnavailable` of them unavailable at once; with OnDelete, Pods are replaced only when a
+ * client deletes them. Finished Pods are replaced. Claims follow the retention policy through owner references.
  *
- * Identities are in `StatefulPods`, revisions in `Revisions`, the owners of claims in `ClaimRetention`.
+ * `StatefulPods` contains identities, `Revisions` revisions, `ClaimRetention` the owners of claims.
  *
  * Source: k8s.io/kubernetes/pkg/controller/statefulset.
  */
@@ -35,12 +35,12 @@ import * as StatefulPods from "./sim/StatefulPods.ts"
 import * as StatefulStatus from "./sim/StatefulStatus.ts"
 import { wakeOwners } from "./sim/Triggers.ts"
 
-/** Keeps the StatefulSets of the server until the scope closes. */
+/** Reconciles the StatefulSets of the server until the scope closes. */
 export const layer: Layer.Layer<never, never, KubeClient> = Layer.effectDiscard(Effect.suspend(() => run)).pipe(
   Layer.provide(Informers.layer)
 )
 
-/** The revisions of a set: all there are, and the two that count. */
+/** All revisions of a set, with the current one and the update revision. */
 interface History {
   readonly all: ReadonlyArray<ControllerRevision>
   readonly current: ControllerRevision
@@ -52,13 +52,13 @@ type ClaimOfPod = ReturnType<typeof StatefulPods.claimsOf>[number]["claim"]
 
 type Verb = "Create" | "Update" | "Delete"
 
-/** Why a claim is not there: the server refused it, or it is still being deleted. */
+/** Why a claim is missing: the server refused it, or it is still being deleted. */
 interface Missing {
   readonly why: string
   readonly error?: KubeError
 }
 
-/** Fails as the first of these claims was refused, if any was. */
+/** Fails with the first refusal among these claims, if any. */
 const refused = (missing: ReadonlyArray<Missing>): Effect.Effect<void, KubeError> => {
   const error = missing.find((claim) => claim.error !== undefined)?.error
   return error === undefined ? Effect.void : Effect.fail(error)
@@ -82,7 +82,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   const failed = (set: StatefulSet, verb: Verb, what: string, why: string) =>
     recorder.warning(set, `Failed${verb}`, `${verb} ${what} in StatefulSet ${set.metadata.name} failed error: ${why}`)
 
-  /** Tells how something went with a Pod, in the words of the real controller. */
+  /** Records the outcome of an operation on a Pod as an event, in the words of the real controller. */
   const told = <A>(
     set: StatefulSet,
     verb: Verb,
@@ -94,7 +94,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
       Effect.tapError((error) => failed(set, verb, `Pod ${pod}`, PodControl.said(error)))
     )
 
-  /** Revisions of the set, and those of its selector that are nobody's, which become its own. */
+  /** The revisions of the set. Orphans that match its selector are adopted. */
   const ownRevisions = Effect.fnUntraced(function*(
     set: StatefulSet
   ): Effect.fn.Return<ReadonlyArray<ControllerRevision>, KubeError> {
@@ -138,7 +138,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     }
   })
 
-  /** Finds or makes the revision of the template as it is. */
+  /** Finds or creates the revision of the current template. */
   const history = Effect.fnUntraced(function*(set: StatefulSet): Effect.fn.Return<History, KubeError> {
     const all = yield* ownRevisions(set)
     const data = Revisions.dataOf(set.spec.template)
@@ -169,7 +169,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     )
   }
 
-  /** Creates a claim, unless somebody else just did. */
+  /** Creates a claim, unless it exists by now. */
   const createClaim = (set: StatefulSet, pod: string, wanted: ClaimOfPod) => {
     const { name } = wanted.metadata
     return client.create(PersistentVolumeClaim, wanted).pipe(
@@ -179,7 +179,10 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     )
   }
 
-  /** Creates the claims of an ordinal that are missing; tells why some are not there, which stops none of the others. */
+  /**
+   * Creates the missing claims of an ordinal; returns those that are still missing. One failure does not stop the
+   * others.
+   */
   const createClaims = Effect.fnUntraced(function*(
     set: StatefulSet,
     ordinal: number
@@ -201,7 +204,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return missing
   })
 
-  /** Creates the claims of a Pod before something is done with it; false if they have to be waited for. */
+  /** Creates the claims of a Pod before the Pod is processed; false if it has to wait for them. */
   const prepareClaims = Effect.fnUntraced(function*(
     set: StatefulSet,
     verb: Verb,
@@ -219,7 +222,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return false
   })
 
-  /** Gives the claims of a Pod the owners that the retention policy wants. */
+  /** Gives the claims of a Pod the owners that the retention policy requires. */
   const retain = Effect.fnUntraced(function*(set: StatefulSet, pod: Pod): Effect.fn.Return<void, KubeError> {
     const ordinal = StatefulPods.ordinalOf(pod)
     for (const { claim: { metadata: { name, namespace } } } of StatefulPods.claimsOf(set, ordinal)) {
@@ -253,7 +256,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
 
   const deletePod = (set: StatefulSet, pod: Pod) => told(set, "Delete", pod.metadata.name, client.delete(Pod, pod))
 
-  /** Brings an ordinal nearer to what it should be; true if the ordinals after it have to wait. */
+  /** Brings one ordinal closer to its desired state; true if the ordinals after it have to wait. */
   const settle = Effect.fnUntraced(function*(
     set: StatefulSet,
     versions: History,
@@ -291,7 +294,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return false
   })
 
-  /** Takes away a Pod whose ordinal is not wanted; true if those before it have to wait. */
+  /** Deletes a Pod whose ordinal is not wanted; true if those before it have to wait. */
   const condemn = Effect.fnUntraced(function*(
     set: StatefulSet,
     pod: Pod,
@@ -304,7 +307,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return true
   })
 
-  /** Does it for each in turn; in order, it stops where one has to wait. True if it stopped. */
+  /** Processes each in turn. In order, it stops at the first that has to wait. True if it stopped. */
   const inTurn = Effect.fnUntraced(function*<A>(
     set: StatefulSet,
     items: ReadonlyArray<A>,
@@ -323,7 +326,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     return false
   })
 
-  /** Scales and updates; the number of Pods of the current revision that it gave up. */
+  /** Scales and updates; returns the number of Pods of the current revision that it gave up. */
   const manage = Effect.fnUntraced(function*(
     set: StatefulSet,
     versions: History,

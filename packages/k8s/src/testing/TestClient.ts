@@ -1,18 +1,18 @@
 /**
- * `TestClient`: a `KubeClient` whose server is the `ApiServer` in the same process.
+ * `TestClient`: a `KubeClient` on the `ApiServer` in the same process.
  *
- * Requests and answers are passed on as they are: no text, no socket, no promise, and so no time passes that a
- * `TestClock` does not know of. Objects that are read are deep-frozen: a program that changes one throws.
+ * Requests and responses are passed as values, without text, sockets or promises, so no time passes that a `TestClock`
+ * does not control. Objects that are read are deep-frozen: a program that mutates one throws.
  *
- * `layer` is an administrator's client. With `layerAs` a program has the permissions of its own user or service account
- * and gets a 403 beyond them:
+ * `layer` is an administrator's client. With `layerAs` a program has only the permissions of its own user or service
+ * account, and gets 403 for anything else:
  *
  * ```ts
  * const asOperator = TestClient.layerAs(TestClient.serviceAccount("operators", "autoscaler"))
  * ```
  *
- * Its Roles and bindings are ordinary objects, created by an administrator beforehand; the account itself need not
- * exist. `ApiServer.audit` says which binding allowed each request, and which requests were refused.
+ * Its Roles and bindings are ordinary objects that an administrator creates first; the account itself need not exist.
+ * `ApiServer.audit` reports which binding allowed each request, and which requests were refused.
  */
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import { Transport } from "@effect-operator/core/Transport"
@@ -34,17 +34,17 @@ const transport = (user?: UserInfo): Layer.Layer<Transport, never, ApiServer> =>
       }))
   )
 
-/** The transport alone, for programs that put something between it and the client (faults, counters). */
+/** The transport alone, for programs that put something between it and the client, such as faults or counters. */
 export const transportLayer: Layer.Layer<Transport, never, ApiServer> = transport()
 
-/** The transport of a user's requests. */
+/** The transport for requests of a user. */
 export const transportLayerAs = (user: UserInfo): Layer.Layer<Transport, never, ApiServer> => transport(user)
 
-/** The client every program uses, on the server in context. */
+/** An administrator's client of the server in context. */
 export const layer: Layer.Layer<KubeClient.KubeClient, never, ApiServer> = KubeClient.KubeClient.layerOver(
   transportLayer
 )
 
-/** The client of a program that has a user's rights and no others. */
+/** A client with the permissions of a user and no others. */
 export const layerAs = (user: UserInfo): Layer.Layer<KubeClient.KubeClient, never, ApiServer> =>
   KubeClient.KubeClient.layerOver(transport(user))

@@ -1,10 +1,11 @@
 /**
- * `TestCluster`: everything that a test of an operator needs, as one layer: the in-memory API server, the simulated
- * controllers on it, a client, the operator's kinds installed, and a test clock that waits for the program.
+ * `TestCluster`: everything a test of an operator needs, as one layer: the in-memory API server, the simulated
+ * controllers, a client, the operator's kinds installed, and a test clock that waits for the program.
  *
- * Under `it.effect` all of it runs in virtual time: `TestClock.adjust("1 hour")` is an hour of the cluster's life.
+ * Under `it.effect` everything runs in virtual time: `TestClock.adjust("1 hour")` is one hour in the life of the
+ * cluster.
  *
- * If a test fails, the operator's warnings are printed: see `FailureLog`.
+ * If the test fails, the operator's warnings are printed: see `FailureLog`.
  */
 import type { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
@@ -22,13 +23,13 @@ import * as TestClient from "./TestClient.ts"
 import * as VirtualTime from "./VirtualTime.ts"
 
 export interface Options extends SimControllers.Options {
-  /** Kinds to install before anything else runs, alone or with their versions. */
+  /** Kinds to install before anything else runs, each alone or with its versions. */
   readonly resources?: ReadonlyArray<Declared.Declared> | undefined
   /** Which versions of built-in groups are served, as for `ApiServer`: stable ones by default. */
   readonly runtimeConfig?: RuntimeConfig | undefined
 }
 
-/** Characters of what has changed in an object. */
+/** The longest description of a change, in characters. */
 const told = 300
 
 const withoutBookkeeping = (object: KubeObject) => ({
@@ -36,14 +37,14 @@ const withoutBookkeeping = (object: KubeObject) => ({
   metadata: { ...object.metadata, managedFields: undefined, resourceVersion: undefined }
 })
 
-/** What a change changed, as a merge patch. */
+/** What a change did to the object, as a merge patch. */
 const tell = ({ object, previous, type }: Change): string => {
   if (previous === undefined || type === "DELETED") return type === "DELETED" ? "its deletion" : "its creation"
   const text = JSON.stringify(MergePatch.diff(withoutBookkeeping(previous), withoutBookkeeping(object)))
   return text.length > told ? `${text.slice(0, told)}...` : text
 }
 
-/** A server that tells the moment of its changes. */
+/** A server that reports its changes to `VirtualTime.Moment`. */
 const server = ({ runtimeConfig }: Options) =>
   Layer.unwrap(
     Effect.map(VirtualTime.Moment, ({ changed }) =>
@@ -63,6 +64,6 @@ export const layer = (options: Options = {}): Layer.Layer<ApiServer | KubeClient
     Layer.provideMerge(server(options)),
     Layer.provideMerge(VirtualTime.layer),
     Layer.provideMerge(FailureLog.layer),
-    // Every test gets a cluster of its own, also where two use the same layer value.
+    // Every test gets its own cluster, even if two tests use the same layer value.
     Layer.fresh
   )

@@ -1,15 +1,15 @@
 /**
  * `TestWebhooks`: an operator's webhooks without sockets and certificates, called by the in-memory server itself.
  *
- * Under this layer a `WebhookServer` stands behind its Service at once, in virtual time; the Service need not exist.
- * The configurations are ordinary objects: apply the operator's manifests, or use `Webhook.install`.
+ * Under this layer a `WebhookServer` is reachable behind its Service at once, in virtual time. The Service need not
+ * exist. The webhook configurations are ordinary objects: apply the operator's manifests, or use `Webhook.install`.
  *
  * ```ts
  * Manager.layer([controller]).pipe(Layer.provide(Webhook.layer(hooks, options)), Layer.provide(TestWebhooks.layer))
  * ```
  *
- * It is for an `ApiServer` that was not built with backends of its own. If such a server is also served over TCP, it
- * calls only these webhooks.
+ * It needs an `ApiServer` that was built without backends of its own. A server that is also served over TCP calls only
+ * these backends.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -19,7 +19,7 @@ import { ApiServer } from "./ApiServer.ts"
 import type * as Backends from "./Backends.ts"
 import * as InProcess from "./InProcess.ts"
 
-/** A webhook server as a backend, for a map of your own. */
+/** A webhook server as a backend, for use with `Backends.handlers`. */
 export const backend = (handler: Handler): Backends.Handler => (request) =>
   handler({
     ...request,
@@ -28,7 +28,7 @@ export const backend = (handler: Handler): Backends.Handler => (request) =>
       : Effect.succeed(request.body)
   })
 
-/** Webhook servers are called by the `ApiServer` in context. */
+/** Lets the `ApiServer` in context call the program's webhook servers. */
 export const layer: Layer.Layer<never, never, ApiServer> = Layer.effect(
   Listener,
   Effect.gen(function*() {

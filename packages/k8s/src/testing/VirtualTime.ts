@@ -1,17 +1,17 @@
 /**
  * `VirtualTime`: a test clock that never runs ahead of the program.
  *
- * `TestClock.adjust` wakes sleepers in order and waits for those it woke, for at most a second of real time. It does
- * not wait for fibers that something else has made ready: a test that creates an object and then lets a minute pass may
- * see the minute pass before the operator has seen the object. Under this layer, time moves only when nothing else can
- * run: before a sleeper wakes, and after the last, every fiber has come to rest, however busy the machine is. So a test
- * in virtual time means what it says.
+ * `TestClock.adjust` wakes sleepers in order and waits for those it woke, for at most one second of real time. It does
+ * not wait for fibers that became ready for another reason: in a test that creates an object and then lets a minute
+ * pass, that minute may be over before the operator has seen the object. Under this layer, time moves only when nothing
+ * else can run: before a sleeper wakes and after the last one, every fiber has come to rest, however busy the machine
+ * is.
  *
- * Randomness is drawn from a seed: jitter, names and uids are the same in every run, so a test either always passes or
- * always fails. `Random.withSeed(test, seed)` around it uses another sequence.
+ * Randomness comes from a seed, so jitter, names and uids are the same in every run, and a test either always passes or
+ * always fails. `Random.withSeed(test, seed)` around the test uses another sequence.
  *
- * A test calls `TestClock.adjust` and `TestClock.setTime` as always. Outside a test (where the clock is not a
- * `TestClock`) the layer does nothing.
+ * Tests call `TestClock.adjust` and `TestClock.setTime` as usual. Outside a test (if the clock is not a `TestClock`)
+ * the layer does nothing.
  */
 import { DelayHeap } from "@effect-operator/core/internal/DelayHeap"
 import * as Manager from "@effect-operator/core/Manager"
@@ -28,15 +28,15 @@ import type * as TestClock from "effect/testing/TestClock"
 
 export const defaults = {
   /**
-   * Turns of fibers, all together, without the clock moving, after which a program counts as a loop: some ten times what
-   * a thousand objects that come at once take.
+   * How many turns all fibers together may take without the clock moving before the program counts as looping: about
+   * ten times what a thousand objects that are created at once take.
    */
   turns: 50_000,
-  /** The same of operations: a loop may take few turns. Twice what those objects take. */
+  /** The same limit in operations, since a loop may take few turns: twice what those objects take. */
   operations: 3_000_000,
-  /** Changes of one and the same thing, beyond two for each thing that changes, after which they count as a loop. */
+  /** How often the same thing may change before it counts as a loop, in addition to two for each thing that changes. */
   changes: 1_000,
-  /** Of what is drawn by chance, where the test has no seed of its own. */
+  /** The seed of randomness, unless the test sets its own. */
   seed: "virtual time"
 } as const
 
@@ -46,18 +46,21 @@ const restless = (what: string) =>
       "likely a controller reconciles in a loop, woken by its own writes: write only what differs, or filter with Predicate.generationChanged"
   )
 
-/** A moment: what happens while the clock does not move. */
+/** A moment: everything that happens while the clock stands still. */
 export interface Service {
-  /** Whatever changes says so; `tell` is asked for the change that was one too many. */
+  /**
+   * Called at each change of `thing`. `tell` describes the change, and is called only for the one that exceeds the
+   * limit.
+   */
   readonly changed: (thing: string, tell: () => string) => void
 }
 
-/** By default nobody counts. */
+/** By default nothing is counted. */
 export const Moment = Context.Reference<Service>("@effect-operator/k8s/testing/VirtualTime/Moment", {
   defaultValue: () => ({ changed: () => {} })
 })
 
-/** Counts what is scheduled and has not run yet; tells when there is nothing, or when there is no end of it. */
+/** Counts the tasks that are scheduled and have not run yet. Reports when none are left, or when they seem endless. */
 class Tally implements Service {
   private pending = 0
   private turns = 0
@@ -65,7 +68,7 @@ class Tally implements Service {
   private readonly changes = new Map<string, number>()
   private waiting: Array<(outcome: Effect.Effect<void>) => void> = []
 
-  /** The scheduler, every task of it counted. */
+  /** The same scheduler, with every task counted. */
   counting(scheduler: Scheduler.Scheduler): Scheduler.Scheduler {
     return {
       executionMode: scheduler.executionMode,
@@ -117,7 +120,7 @@ class Tally implements Service {
     for (const resume of waiting) resume(outcome)
   }
 
-  /** Completes when no fiber can run but the one that asks. */
+  /** Completes when no fiber can run except the one that waits for this. */
   readonly idle: Effect.Effect<void> = Effect.callback<void>((resume) => {
     if (this.pending === 0) return resume(Effect.void)
     this.restart()
@@ -127,18 +130,18 @@ class Tally implements Service {
 
 const isTestClock = (clock: Clock.Clock): clock is TestClock.TestClock => "adjust" in clock && "setTime" in clock
 
-/** What the test was given, or else a new sequence of `defaults.seed`. */
+/** The randomness of the test if it has its own, or else a new sequence from `defaults.seed`. */
 const chance = Effect.contextWith((context: Context.Context<never>) => {
   const given = Context.getOrUndefined(context, Random.Random)
   return given === undefined ? Random.withSeed(Random.Random, defaults.seed) : Effect.succeed(given)
 })
 
-/** The clock and the scheduler of the test, made to wait for each other; and its chance, made the same each time. */
+/** The test's clock and scheduler, made to wait for each other, and its seeded randomness. */
 export const layer: Layer.Layer<never> = Layer.effectContext(
   Effect.gen(function*() {
     const clock = yield* Clock.Clock
     if (!isTestClock(clock)) return Context.empty()
-    // A fiber gives way after so many operations: what it did before must not decide where in the test that is.
+    // A fiber yields after a number of operations: those before this point must not decide where the test yields.
     yield* Effect.yieldNow
     const tally = new Tally()
     const sleepers = new DelayHeap<Latch.Latch>()
@@ -165,7 +168,7 @@ export const layer: Layer.Layer<never> = Layer.effectContext(
           if (at <= now()) return Effect.void
           const latch = Latch.makeUnsafe()
           const slot = sleepers.push(at, latch)
-          // The first one is the test clock's, too: it says so where nobody moves it.
+          // The first sleep also uses the test clock, which then warns if nobody moves it.
           const asleep = hasSlept ? latch.await : clock.sleep(duration)
           hasSlept = true
           return Effect.ensuring(asleep, Effect.sync(() => sleepers.remove(slot)))
@@ -175,7 +178,7 @@ export const layer: Layer.Layer<never> = Layer.effectContext(
     }
     return Context.empty().pipe(
       Context.add(Clock.Clock, patient),
-      // Nobody moves the clock while a test is being taken down: waiting for it would be for ever.
+      // Nobody moves the clock while a test is torn down, so draining would wait forever.
       Context.add(Manager.Drain, 0),
       Context.add(Random.Random, yield* chance),
       Context.add(Moment, tally),

@@ -1,9 +1,9 @@
 /**
- * `VolumeProtection`: claims and volumes that are deleted stay while somebody uses them.
+ * `VolumeProtection`: keeps deleted claims, volumes and attributes classes while they are in use.
  *
- * Admission gives every new claim, volume and attributes class a finalizer. Here it is taken off an object that is being
- * deleted, as soon as nobody uses it: no scheduled Pod a claim, no claim a volume, neither a class. An object that has
- * lost the finalizer gets it back.
+ * Admission gives every new one of them a finalizer. This controller removes it from an object that is being deleted
+ * once nothing uses it: no scheduled Pod uses the claim, no claim is bound to the volume, and neither uses the class.
+ * An object that lost the finalizer gets it back.
  *
  * Source: k8s.io/kubernetes/pkg/controller/volume/{pvcprotection,pvprotection,vacprotection}.
  */
@@ -20,7 +20,7 @@ import { VolumeAttributesClass } from "../kinds/storage.v1.ts"
 import * as Informers from "./sim/Informers.ts"
 import * as Loop from "./sim/Loop.ts"
 
-/** Looks after volumes, claims and classes until the scope closes. */
+/** Protects volumes, claims and classes until the scope closes. */
 export const layer: Layer.Layer<never, never, KubeClient> = Layer.effectDiscard(Effect.suspend(() => run)).pipe(
   Layer.provide(Informers.layer)
 )
@@ -33,7 +33,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
   const volumes = yield* informers.of(PersistentVolume)
   const classes = yield* informers.of(VolumeAttributesClass)
 
-  /** Keeps the finalizer on the objects of a kind that are not being deleted, or are used. */
+  /** Keeps the finalizer on the objects of a kind that are in use or not being deleted. */
   const protect = Effect.fnUntraced(function*<A extends KubeObject>(
     resource: Resource.Resource<A>,
     objects: Informers.Informer<A>,
@@ -68,7 +68,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
         ? []
         : [`${metadata.name}-${name}`]
     )
-  // Who is not scheduled yet will not be started with a claim that is on its way out.
+  // A Pod that is not scheduled yet will not be started with a claim that is being deleted.
   const usesClaim = (pod: Pod, name: string): boolean => pod.spec.nodeName !== undefined && claimsOf(pod).includes(name)
 
   const ofClaims = yield* protect(
@@ -78,7 +78,7 @@ const run: Effect.Effect<void, never, KubeClient | Informers.Informers | Scope.S
     ({ metadata: { name, namespace } }) =>
       [...pods.inNamespace(namespace)].some((pod) => usesClaim(pod, name))
         ? Effect.succeed(true)
-        // A Pod that the watch has not told of yet would lose what it is about to write to.
+        // A Pod that the watch has not reported yet would lose the volume it is about to use.
         : client.list(Pod, { namespace }).pipe(
           Stream.runCollect,
           Effect.map((now) => now.some((pod) => usesClaim(pod, name)))

@@ -1,4 +1,4 @@
-/** The in-memory API server, its simulated controllers, and the layers that put a program on it. */
+/** The in-memory API server, its simulated controllers, and the layers that run a program on them. */
 export * as StatusError from "../api/StatusError.ts"
 export * as Admission from "./Admission.ts"
 export * as ApiServer from "./ApiServer.ts"

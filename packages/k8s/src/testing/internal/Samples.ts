@@ -1,7 +1,7 @@
 /**
- * `Samples`: values of a Schema, the same for a seed.
+ * `Samples`: generated values of a Schema, the same for the same seed.
  *
- * The one module that knows `effect/Arbitrary`, which is not stable yet.
+ * The only module that uses `effect/Arbitrary`, which is not stable yet.
  */
 import type { AnySchema } from "@effect-operator/core/CustomResource"
 import * as Arbitrary from "effect/Arbitrary"
@@ -10,10 +10,10 @@ import * as Effect from "effect/Effect"
 export interface Options {
   readonly count: number
   readonly seed: number
-  /** How long texts and lists may be. */
+  /** The maximum length of strings and lists. */
   readonly size?: number | undefined
 }
 
-/** In the Schema's type. Throws where so few of the values that can be drawn pass its checks that none is found. */
+/** Values of the Schema's type. Throws if too few generated values pass its checks. */
 export const of = <S extends AnySchema>(schema: S, options: Options): ReadonlyArray<S["Type"]> =>
   Effect.runSync(Arbitrary.sampleEffect(Arbitrary.schema(schema), options)) as ReadonlyArray<S["Type"]>

@@ -1,10 +1,10 @@
 /**
- * A program that runs as long as its scope: started with its output in a file, killed when the scope closes.
+ * A program that runs as long as its scope. Its output goes to a file, and it is killed when the scope closes.
  *
- * For the test control plane only: it is killed (`SIGKILL`) without ceremony, and its end is awaited. A program that
- * ends by itself is seen through `exited`. However this process ends, the program ends too: a shell beside it waits for
- * the end of a pipe that only this process holds open. The program is in a process group of its own, so that Ctrl-C
- * reaches those who use the control plane before the control plane.
+ * For the test control plane only: the program is killed with `SIGKILL`, and its end is awaited. `exited` tells when it
+ * ends by itself. However this process ends, the program ends, too: a shell beside it waits for the end of a pipe that
+ * only this process holds open. The program has its own process group, so Ctrl-C reaches the users of the control plane
+ * before the control plane.
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
@@ -16,11 +16,11 @@ import * as Path from "node:path"
 export interface Running {
   readonly name: string
   readonly log: string
-  /** Completes when the program ends: with its exit code, or why it could not be started. */
+  /** Completes when the program ends, with its exit code or the reason why it could not be started. */
   readonly exited: Deferred.Deferred<string>
 }
 
-// Ends with the program's exit code. The watcher is stopped first: by then the program's id may be another's.
+// Exits with the program's exit code. The watcher is stopped first, because the program's pid may be reused by then.
 const guard = [
   "exec 3<&0",
   "\"$0\" \"$@\" 3<&- </dev/null &",
