@@ -1,10 +1,10 @@
 /**
- * `AutoscalerConversion`: a HorizontalPodAutoscaler in autoscaling/v1, which knows one metric, the processor, and in
- * autoscaling/v2, in which it is stored.
+ * `AutoscalerConversion`: converts HorizontalPodAutoscalers between autoscaling/v1, which has only the CPU metric, and
+ * autoscaling/v2, in which they are stored.
  *
- * What v1 has no fields for stands in annotations there, in the form that older versions gave it, so that an object that
- * is read and written back in v1 loses nothing. They are made anew at every reading and never stored. An annotation that
- * cannot be read counts for nothing.
+ * Fields that v1 lacks become annotations of the v1 object, in the form of older API versions, so that reading and
+ * writing in v1 loses nothing. The annotations are generated at every read and never stored. An annotation that cannot
+ * be parsed is ignored.
  *
  * Source: k8s.io/kubernetes/pkg/apis/autoscaling/v1/conversion.go and the types of k8s.io/api/autoscaling/v1.
  */
@@ -23,22 +23,22 @@ const prefix = "autoscaling.alpha.kubernetes.io/"
 const given = (fields: Object_): Object_ =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-/** One kind of metric: where it stands in either version, and how it reads in the other. */
+/** One type of metric: its field in both versions, and its conversions. */
 interface Form {
-  /** The field of a metric that it stands in. */
+  /** The field of a metric that contains it. */
   readonly field: string
   readonly toV1: (source: unknown, values: Object_) => Object_
   readonly toV2: (source: Object_, values: Values) => Object_
 }
 
-/** The values of a metric in v1: what is wanted (`target…`) or what is (`current…`). */
+/** The values of a metric in v1: its target (`target…`) or its current value (`current…`). */
 interface Values {
   readonly value: unknown
   readonly averageValue: unknown
   readonly averageUtilization: unknown
 }
 
-/** Names of the values in v1 begin with what they are. */
+/** The prefix of value fields in v1. */
 type Aspect = "target" | "current"
 
 const named = (source: unknown): Object_ =>
@@ -144,7 +144,7 @@ const metricToV2 = (aspect: Aspect) => (metric: unknown): unknown => {
   return { type, [form.field]: form.toV2(source, values) }
 }
 
-/** A behavior as the annotation has it: with the names of Go's fields, which are all there. */
+/** The fields of scaling rules in the behavior annotation, by the names of Go's fields, all of which are present. */
 const ruleFields = ["stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance"]
 const policyFields = ["type", "value", "periodSeconds"]
 
@@ -166,7 +166,7 @@ const behaviorToV1 = (behavior: unknown): unknown =>
           : value)
   )
 
-/** The same with names of the API: Go reads its own in any case. */
+/** The same value with the field names of the API, since Go matches its own names in any case. */
 const apiNames = (value: unknown, names: ReadonlyArray<string>): unknown => {
   if (JsonValue.isArray(value)) return value.map((item) => apiNames(item, names))
   if (!JsonValue.isObject(value)) return value
@@ -181,14 +181,14 @@ const apiNames = (value: unknown, names: ReadonlyArray<string>): unknown => {
 const behaviorToV2 = (behavior: unknown): unknown =>
   apiNames(behavior, ["scaleUp", "scaleDown", ...ruleFields, ...policyFields])
 
-/** Annotations that stand for fields, by the part they are of. */
+/** The annotations that replace fields, by the part that they belong to. */
 const annotations = { spec: ["metrics", "behavior"], status: ["current-metrics", "conditions"] }
 
 const standIn: ReadonlySet<string> = new Set(Object.values(annotations).flat().map((name) => prefix + name))
 
 /**
- * An autoscaler of v1 whose annotations say of a part what those of the previous object say: who writes the one part
- * does not write the other.
+ * An autoscaler in v1 with the annotations of the previous object for one part: a write to one part does not change the
+ * other.
  */
 export const keeping = (part: "spec" | "status") => (next: Object_, previous?: object): Object_ => {
   if (stringAt(next, "apiVersion") !== "autoscaling/v1") return next
@@ -203,7 +203,7 @@ export const keeping = (part: "spec" | "status") => (next: Object_, previous?: o
   return { ...next, metadata: Object.keys(all).length === 0 ? metadata : { ...metadata, annotations: all } }
 }
 
-/** Metadata without the annotations that stand for fields, but with those given. */
+/** Metadata without the annotations that replace fields, and with the given ones. */
 const annotated = (object: KubeObject, more: Readonly<Record<string, string>>): KubeObject["metadata"] => {
   const { annotations: before = {}, ...metadata } = object.metadata
   const own = Object.entries(before).filter(([key]) => !standIn.has(key))
@@ -218,7 +218,7 @@ const isCpu = (metric: unknown, aspect: Aspect): boolean =>
 const list = (name: string, items: ReadonlyArray<unknown>): Readonly<Record<string, string>> =>
   items.length === 0 ? {} : { [prefix + name]: JSON.stringify(items) }
 
-/** An autoscaler of v2 as v1 shows it. */
+/** A v2 autoscaler in v1. */
 export const toV1 = (autoscaler: KubeObject): KubeObject => {
   const { behavior, metrics, ...spec } = objectAt(autoscaler, "spec")
   const { conditions, currentMetrics, ...status } = objectAt(autoscaler, "status")
@@ -237,7 +237,7 @@ export const toV1 = (autoscaler: KubeObject): KubeObject => {
     spec: given({ ...spec, targetCPUUtilizationPercentage: at(cpu, "resource", "target", "averageUtilization") }),
     ...(at(autoscaler, "status") === undefined ? {} : {
       status: given({
-        // Told there even if there are none.
+        // Present even if 0.
         currentReplicas: 0,
         ...status,
         currentCPUUtilizationPercentage: at(now, "resource", "current", "averageUtilization")
@@ -248,7 +248,7 @@ export const toV1 = (autoscaler: KubeObject): KubeObject => {
 
 const types = "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler"
 
-/** What an annotation says of a field of v2; undefined for nothing, and for what the field cannot hold. */
+/** The value of a v2 field in an annotation; undefined if there is none, or if the field cannot hold it. */
 const said = (
   autoscaler: object,
   name: string,
@@ -275,13 +275,13 @@ const cpuMetric = (aspect: Aspect, utilization: unknown): Object_ => ({
   }
 })
 
-/** The metrics that annotations have given a v1 autoscaler; undefined for none. */
+/** The metrics in the annotations of a v1 autoscaler; undefined if there are none. */
 export const otherMetrics = (autoscaler: object): ReadonlyArray<unknown> | undefined => {
   const metrics = said(autoscaler, "metrics", ["Spec", "metrics"], items(metricToV2("target")))
   return metrics === undefined ? undefined : arrayAt(metrics)
 }
 
-/** An autoscaler of v1 as v2 has it. */
+/** A v1 autoscaler in v2. */
 export const toV2 = (autoscaler: KubeObject): KubeObject => {
   const { targetCPUUtilizationPercentage: target, ...spec } = objectAt(autoscaler, "spec")
   const { currentCPUUtilizationPercentage: current, currentReplicas: replicas, ...status } = objectAt(
@@ -304,7 +304,7 @@ export const toV2 = (autoscaler: KubeObject): KubeObject => {
       status: given({
         ...status,
         currentReplicas: replicas === 0 ? undefined : replicas,
-        // Told even if there are none.
+        // Present even if empty.
         currentMetrics: said(autoscaler, "current-metrics", ["Status", "currentMetrics"], readCurrent) ?? own,
         conditions: said(autoscaler, "conditions", ["Status", "conditions"], (value) => value)
       })

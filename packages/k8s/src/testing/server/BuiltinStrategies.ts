@@ -62,7 +62,7 @@ const labelled = (namespace: JsonValue.JsonObject): JsonValue.JsonObject => {
   return { ...namespace, metadata: { ...metadata, labels } }
 }
 
-/** "kubernetes" is among the spec's finalizers from the start; they change through `finalize` only. */
+/** The spec's finalizers contain "kubernetes" from the start, and change only through `finalize`. */
 const namespaceCreate: Strategy["prepareCreate"] = (namespace) => {
   const spec = objectAt(namespace, "spec")
   const finalizers = arrayAt(spec, "finalizers")
@@ -86,7 +86,7 @@ const namespaceFaults: Strategy["validate"] = (namespace, previous) =>
       MetadataRules.validateFinalizerName(String(name), "spec.finalizers")
     )
 
-/** The phase of a Namespace says whether it is being deleted, and nothing else does. */
+/** The phase must be Terminating exactly if the Namespace is being deleted. */
 const namespaceStatus: Strategy["validateStatus"] = (namespace) => {
   const phase = stringAt(namespace, "status", "phase")
   const only = namespace.metadata.deletionTimestamp === undefined ? "Active" : "Terminating"
@@ -152,7 +152,7 @@ const lease: Strategy["validate"] = (object) => {
   ]
 }
 
-/** The Secrets of an account are known by their names, whatever else a reference says. */
+/** Of the references to an account's Secrets, only the names are kept. */
 const namedSecrets = (account: JsonValue.JsonObject): JsonValue.JsonObject =>
   Filling.map(account, "secrets", (secret) => {
     const name = stringAt(secret, "name")
@@ -161,10 +161,10 @@ const namedSecrets = (account: JsonValue.JsonObject): JsonValue.JsonObject =>
 
 const workload = { generation: true }
 
-/** Where the spec of the Pods of a workload is. */
+/** The path of the Pod spec in a workload. */
 const templated = ["spec", "template", "spec"] as const
 
-/** Kinds of the API machinery itself: their metadata is judged as that of custom resources is. */
+/** Kinds of the API machinery: their metadata is validated like that of custom resources. */
 const machinery = { metadataJudge: "machinery", judgedAnew: 0, unconditionalUpdate: false } as const
 
 const registering = { ...machinery, generation: true }
@@ -356,7 +356,7 @@ const exceptions: Readonly<Record<string, Partial<Strategy>>> = {
   "networkpolicies.networking.k8s.io": {
     generation: true,
     validate: NetworkPolicyRules.validate,
-    // The registry asks twice, and every cause is told as often as it is found.
+    // The registry validates twice, and every fault is reported each time it is found.
     validateUpdate: NetworkPolicyRules.validate
   },
   "endpointslices.discovery.k8s.io": {
@@ -442,7 +442,7 @@ export const strategyOf = (
     statusWarnings: ObjectWarnings.ofStatus(collection),
     ...exception,
     ...JudgedMetadata.of(collection),
-    // Where the message names both, both are known, though one of them is empty in what has no namespace.
+    // If the message names both fields, both are known, even though one of them is empty in cluster-scoped kinds.
     fields: { ...commonFields(options.namespaced || exception.listsFields !== false), ...exception.fields }
   })
 }

@@ -1,6 +1,4 @@
-/**
- * `Builtins`: the resources a Kubernetes server has by itself, from the generated tables.
- */
+/** `Builtins`: the built-in resources of a Kubernetes server, from the generated tables. */
 import * as Result from "effect/Result"
 import type { Decoded } from "../../api/CustomBody.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
@@ -23,7 +21,7 @@ import * as DefinitionRules from "./definitions/DefinitionRules.ts"
 import * as BuiltinSchema from "./go/BuiltinSchema.ts"
 import * as GoZero from "./go/GoZero.ts"
 
-/** Two resources with one store. */
+/** Resources that share the store of another one. */
 const aliases: Readonly<Record<string, string>> = { "events.events.k8s.io": "events" }
 
 const conversion = (resource: Tables.ServedResource, storageVersion: string): Converted => {
@@ -43,7 +41,7 @@ const conversion = (resource: Tables.ServedResource, storageVersion: string): Co
   }
 }
 
-/** Kinds whose defaults are not of `Defaults`. */
+/** Kinds whose defaults are not in `Defaults`. */
 const special: ReadonlySet<string> = new Set(["CustomResourceDefinition", "APIService"])
 
 const decoder = (resource: Tables.ServedResource): Served["decode"] => {
@@ -72,7 +70,7 @@ const decoder = (resource: Tables.ServedResource): Served["decode"] => {
   }
 }
 
-/** The version a resource is stored in: the first of its group that serves it. */
+/** The storage version of a resource: the first version of its group that serves it. */
 const storageVersion = (resource: Tables.ServedResource): string =>
   Tables.groups.find((group) => group.name === resource.group)?.versions.find((version) =>
     Tables.resources.some((other) =>
@@ -95,7 +93,7 @@ const serve = (resource: Tables.ServedResource): Served => {
     ...(collection === ApiServices.collection ? ApiServiceRules.strategy : {})
   }
   const intern = Remembered.interning()
-  // Metadata is never the same; of the rest, each is kept once, however many objects have it.
+  // Metadata is always different. Of all other parts, equal values are stored once, however many objects contain them.
   const shared = (object: JsonValue.JsonObject) =>
     JsonValue.mapObject(object, (part, key) => key === "metadata" ? part : intern(part))
   return {
@@ -126,7 +124,7 @@ export const resources = (): ReadonlyArray<Served> => all ??= Tables.resources.m
 
 const chosen = new Map<string, ReadonlyArray<Served>>()
 
-/** Those that are served: one list for each configuration. */
+/** The resources that are served, as one list per configuration. */
 export const served = (config: RuntimeConfig.RuntimeConfig): ReadonlyArray<Served> => {
   const key = JSON.stringify(Object.entries(config).sort())
   const found = chosen.get(key) ?? resources().filter((resource) => RuntimeConfig.serves(config, resource))

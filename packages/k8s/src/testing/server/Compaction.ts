@@ -1,6 +1,6 @@
 /**
- * `Compaction`: history goes by itself, as kube-apiserver has etcd forget it: every so often what was history the time
- * before, so that it is kept for one to two intervals.
+ * `Compaction`: removes old history, as kube-apiserver does in etcd. At each interval it compacts what was already
+ * history at the previous one, so that changes are kept for one to two intervals.
  *
  * Source: k8s.io/apiserver/pkg/storage/etcd3/compact.go.
  */
@@ -8,7 +8,7 @@ import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Storage } from "../../api/Storage.ts"
 
-/** Forgets old history until the scope closes. */
+/** Compacts old history until the scope closes. */
 export const run = (storage: Storage, interval: Duration.Input) =>
   Effect.suspend(() => {
     let before = storage.revision

@@ -1,7 +1,7 @@
 /**
- * `Components`: the ComponentStatuses of a cluster, which nobody stores: they are asked for when somebody asks.
+ * `Components`: the ComponentStatuses of a cluster, which are not stored but determined at each request.
  *
- * Here all components are well, whatever controllers there are.
+ * All components are always healthy here, whichever controllers run.
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/componentstatus/rest.go.
  */

@@ -1,7 +1,7 @@
 /**
- * `Conversion`: the few built-in kinds that look different in another version or group.
+ * `Conversion`: converts the few built-in kinds that differ between versions or groups.
  *
- * Everything else changes only its apiVersion. Events are stored in their core form, which is the richer one. Of
+ * All other kinds change only their apiVersion. Events are stored in their core form, which has more fields. For
  * HorizontalPodAutoscalers see `AutoscalerConversion`.
  *
  * Source: k8s.io/kubernetes/pkg/apis/events/v1/conversion.go.
@@ -11,11 +11,11 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 import { asObject, stringAt } from "../../api/Plain.ts"
 import type { FieldReader } from "../../api/Selecting.ts"
 
-/** The object with another apiVersion; the same object where it has that already. */
+/** The object with another apiVersion; the same object if it has that one already. */
 export const withApiVersion = (object: KubeObject, apiVersion: string): KubeObject =>
   object.apiVersion === apiVersion ? object : { ...object, apiVersion }
 
-/** New names of top-level fields; fields that are not named keep theirs. */
+/** Renames top-level fields. Fields that are not in `names` keep their names. */
 const rename = (object: KubeObject, names: ReadonlyMap<string, string>, apiVersion: string): KubeObject => {
   const renamed = Object.fromEntries(Object.entries(object).map(([key, value]) => [names.get(key) ?? key, value]))
   return asObject({ ...renamed, apiVersion })
@@ -34,7 +34,7 @@ const eventNames: ReadonlyArray<readonly [core: string, events: string]> = [
 const toEvents = new Map(eventNames)
 const toCore = new Map(eventNames.map(([core, events]) => [events, core]))
 
-/** What field selectors may name of an Event of events.k8s.io/v1, read from its core form. */
+/** The field labels of events.k8s.io/v1, read from the core form of an Event. */
 export const eventFields = (fields: Readonly<Record<string, FieldReader>>): Readonly<Record<string, FieldReader>> =>
   Object.fromEntries(
     Object.entries(fields).filter(([field]) => field !== "source").map(([field, read]) => {
@@ -43,17 +43,17 @@ export const eventFields = (fields: Readonly<Record<string, FieldReader>>): Read
     })
   )
 
-/** Empty texts that one form writes and the other leaves out. */
+/** Empty strings that one form contains and the other omits. */
 const reporting = ["reportingController", "reportingInstance"]
 
-/** An Event of the core group as events.k8s.io/v1 shows it. */
+/** A core Event in the form of events.k8s.io/v1. */
 export const eventFromCore = (event: KubeObject): KubeObject => {
   const renamed = rename(event, toEvents, "events.k8s.io/v1")
   const empty = reporting.filter((key) => stringAt(renamed, key) === "")
   return empty.reduce((object, key) => JsonValue.remove(object as never, key) as never, renamed)
 }
 
-/** An Event of events.k8s.io/v1 in the form of the core group. */
+/** An Event of events.k8s.io/v1 in core form. */
 export const eventToCore = (event: KubeObject): KubeObject => {
   const renamed = rename(event, toCore, "v1")
   return { reportingComponent: "", reportingInstance: "", ...renamed } as KubeObject

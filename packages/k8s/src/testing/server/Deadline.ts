@@ -1,8 +1,8 @@
 /**
- * `Deadline`: when a write must be done, of which only the webhooks it asks take time.
+ * `Deadline`: the time by which a write must be finished. Only calls to webhooks take time in a write.
  *
- * A request says how long it may take (`timeout`), and no write takes longer than 34 seconds. Whoever still waits for a
- * webhook then is told so, whatever the webhook's failure policy, and nothing is written.
+ * A request may set a time limit (`timeout`), and no write takes longer than 34 seconds. If a webhook has not answered
+ * by then, the write fails, whatever the webhook's failure policy, and nothing is stored.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go, pkg/server/filters/timeout.go,
  * pkg/endpoints/handlers/rest.go (`requestTimeoutUpperBound`).
@@ -13,18 +13,18 @@ import * as StatusError from "../../api/StatusError.ts"
 import * as GoDuration from "../../schema/GoDuration.ts"
 
 export const defaults = {
-  /** How long a write may take that does not say. */
+  /** The time limit of a write without one of its own, in milliseconds. */
   writeMillis: 34_000
 } as const
 
 export interface Deadline {
-  /** In milliseconds, of the clock of the request. */
+  /** In milliseconds since 1970. */
   readonly at: number
-  /** What is said of a request that was not done by then. */
+  /** The error if the deadline has passed. */
   readonly passed: StatusError.StatusError
 }
 
-/** The deadline of a write. A time that is none, or not to come, says nothing. */
+/** The deadline of a write. A `timeout` that is invalid or not positive is ignored. */
 export const of = ({ now, request }: { readonly now: number; readonly request: Request }): Deadline => {
   const said = GoDuration.millis(parameter(request, "timeout") ?? "")
   return said > 0 && said <= defaults.writeMillis

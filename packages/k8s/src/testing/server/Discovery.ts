@@ -1,10 +1,10 @@
 /**
- * `Discovery`: what a server tells about itself: its groups, versions and resources, its own version, its health.
+ * `Discovery`: the groups, versions and resources of a server, its version and its health.
  *
- * Discovery is given in both forms, the classic one of many small documents and the aggregated one of two
- * (`as=APIGroupDiscoveryList`), which carries an ETag.
+ * Discovery has two forms: the classic one with many small documents, and the aggregated one with two
+ * (`as=APIGroupDiscoveryList`), which has an ETag.
  *
- * Source: k8s.io/apiserver/pkg/endpoints/discovery; the ready and live checks are names of the real server's.
+ * Source: k8s.io/apiserver/pkg/endpoints/discovery; the ready and live checks have the names of a real server's.
  */
 import type { Request } from "@effect-operator/core/Transport"
 import * as DiscoveryDocuments from "../../api/DiscoveryDocuments.ts"
@@ -17,7 +17,7 @@ import * as Negotiation from "../../api/Negotiation.ts"
 import * as Representation from "../../api/Representation.ts"
 import * as StatusError from "../../api/StatusError.ts"
 
-/** What `/version` answers. */
+/** The response to `/version`. */
 export const version = {
   major: "1",
   minor: "35",
@@ -36,10 +36,10 @@ export const version = {
 
 const addresses = [{ clientCIDR: "0.0.0.0/0", serverAddress: "127.0.0.1:443" }]
 
-/** What discovery is made of. */
+/** The sources of discovery. */
 export interface Tells {
   readonly registry: Registry
-  /** The order of the groups, and what remote ones have. */
+  /** The order of all groups, and the resources of remote ones. */
   readonly aggregator: {
     readonly groups: () => ReadonlyArray<Group>
     readonly discovered: (group: string, version: string) => RemoteEntry | undefined
@@ -51,7 +51,7 @@ interface RemoteEntry {
   readonly freshness: "Current" | "Stale"
 }
 
-/** What a list says of a resource, made once. */
+/** The entries of each resource in discovery lists, computed once. */
 const entries = new WeakMap<Served, ReadonlyArray<unknown>>()
 
 const resourceEntries = (resource: Served): ReadonlyArray<unknown> => {
@@ -67,7 +67,7 @@ const resourceList = (tells: Tells, group: string, name: string) => ({
   resources: tells.registry.inVersion(group, name).flatMap(resourceEntries)
 })
 
-/** A group version; undefined for one that only an APIService speaks of. */
+/** The aggregated entry of a group version; undefined if only an APIService names it. */
 const aggregatedVersion = (tells: Tells, group: string, version: string) => {
   const remote = tells.aggregator.discovered(group, version)
   if (remote !== undefined) {
@@ -103,7 +103,7 @@ const aggregated = (
 ): Representation.ApiResponse =>
   DiscoveryDocuments.aggregated(request, groups.flatMap((group) => aggregatedGroup(tells, group)), form)
 
-/** A group that lost its APIService is no longer told of, but still served. */
+/** A group whose APIService was removed is no longer listed, but still served. */
 const groupOf = ({ aggregator, registry }: Tells, name: string): Group | undefined =>
   [...aggregator.groups(), ...registry.groups()].find((candidate) => candidate.name === name)
 
@@ -147,7 +147,7 @@ const api = (tells: Tells, request: Request, path: ReadonlyArray<string>): Repre
     : Representation.refused(StatusError.genericNotFound)
 }
 
-/** The paths that `/` tells of. */
+/** The paths that `/` lists. */
 const paths = (tells: Tells): ReadonlyArray<string> =>
   [
     "/.well-known/openid-configuration",
@@ -169,7 +169,7 @@ const paths = (tells: Tells): ReadonlyArray<string> =>
     "/version"
   ].sort()
 
-/** The release is told in one form to all. */
+/** The version has only one format. */
 const versionTypes: ReadonlySet<string> = new Set(["*/*", "application/json"])
 
 const indented = (status: number, body: unknown): Representation.ApiResponse => ({
@@ -177,7 +177,10 @@ const indented = (status: number, body: unknown): Representation.ApiResponse => 
   json: "indented"
 })
 
-/** 406 of a document that the client could not read; those of built-in versions stand behind a router. */
+/**
+ * The 406 of a document in no format that the client accepts. Built-in versions are behind a router, which answers
+ * first.
+ */
 const unacceptable = (
   tells: Tells,
   request: Request,
@@ -193,7 +196,7 @@ const unacceptable = (
   if (routed && !Negotiation.passesRouter(accept)) {
     return Representation.refused(StatusError.notAcceptable(Negotiation.spokenTypes))
   }
-  // Of a group that is not there nothing is told in any form.
+  // A missing group is a 404, whatever the client accepts.
   const told = root === "apis" && group !== "" && groupOf(tells, group) === undefined
   const form = group === "" ? DiscoveryDocuments.aggregatedForm(request) : undefined
   return !told && Negotiation.asItIs(accept) === undefined && form === undefined
@@ -201,7 +204,7 @@ const unacceptable = (
     : undefined
 }
 
-/** 500 of a path that ends with its verb. */
+/** The 500 of a path that ends with its verb. */
 const verbAlone = (request: Request): Representation.ApiResponse => {
   const query = request.query.map(([name, value]) => `${name}=${value}`).join("&")
   const url = query === "" ? request.path : `${request.path}?${query}`
@@ -214,13 +217,13 @@ const verbAlone = (request: Request): Representation.ApiResponse => {
   }
 }
 
-/** Answers a request for a path that names no resource. */
+/** Answers a request to a path that is not a resource. */
 export const answer = (tells: Tells, request: Request, segments: ReadonlyArray<string>): Representation.ApiResponse => {
   const [root, ...rest] = segments
   if (segments.some((segment) => segment === "watch" || segment === "proxy") && /^apis?$/.test(root ?? "")) {
     return verbAlone(request)
   }
-  // Groups, and the versions of custom ones, are told of whatever the method.
+  // Groups, and versions of custom groups, answer every method.
   const [group] = rest
   const anyhow = rest.length < 2 || (group !== undefined && !tells.registry.isBuiltin(group))
   const isRouted = root === "api" || (root === "apis" && !anyhow) || (root === "version" && rest.length === 0)

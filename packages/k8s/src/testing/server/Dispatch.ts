@@ -1,8 +1,8 @@
 /**
- * `Dispatch`: from a route to the resource, and from the resource to the verb that answers.
+ * `Dispatch`: finds the resource of a route, and the verb of the resource that answers.
  *
- * What is not served is told apart as the real server does: plain text for a group nobody serves and for whatever is
- * missing in a group of custom resources, a `Status` inside a built-in group.
+ * What is not served gets the responses of a real server: plain text for an unknown group and for anything missing in a
+ * group of custom resources, and a `Status` within a built-in group.
  */
 import * as Effect from "effect/Effect"
 import * as Representation from "../../api/Representation.ts"
@@ -23,7 +23,7 @@ import { remove, removeCollection } from "./verbs/VerbsDelete.ts"
 import * as Read from "./verbs/VerbsRead.ts"
 import { patch, replace } from "./verbs/VerbsUpdate.ts"
 
-/** 404 of a path nobody serves. */
+/** The 404 of a path that is not served. */
 export const unserved: Representation.ApiResponse = {
   status: 404,
   headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
@@ -38,7 +38,9 @@ const missing = (response: Representation.ApiResponse): Found => ({ _tag: "Missi
 
 const ofItem: ReadonlyArray<string> = ["get", "update", "patch", "delete"]
 
-/** Whether there is anything to be done where a route leads: what is only created has no items, nor a list of all. */
+/**
+ * Whether a route exists for a resource: a kind that can only be created has no items and no list across namespaces.
+ */
 const hasPath = ({ scope, verbs }: Served, { name, namespace, watchPrefix }: ResourceRoute): boolean =>
   watchPrefix
     ? verbs.includes("watch")
@@ -57,12 +59,12 @@ export const find = (registry: Registry, route: ResourceRoute): Found => {
     return registry.isBuiltin(route.group) ? generic : missing(unserved)
   }
   const custom = resource.custom !== undefined
-  // All namespaces at once: nothing by name, and custom resources can only be read.
+  // Across all namespaces there is no access by name, and custom resources can only be read.
   const misplaced = resource.scope === "Cluster"
     ? route.namespace !== ""
     : route.namespace === "" && (route.name !== "" || (custom && route.verb !== "list" && route.verb !== "watch"))
   if (misplaced) return custom ? missing(unserved) : generic
-  // The old prefix leads to objects, never to a part of one.
+  // The deprecated watch prefix is followed by objects, never by a subresource.
   const partial = route.subresource !== ""
   if (!custom && (partial ? route.watchPrefix : !hasPath(resource, route))) return generic
   if (route.subresource === "" || subresource(resource, Connect.headOf(route)) !== undefined) {
@@ -90,11 +92,11 @@ const ofStatus: Partial<Record<ResourceRoute["verb"], Exchange.Verb>> = {
   patch: patch("status")
 }
 
-/** Whether a resource has a verb at that place. */
+/** Whether a resource has the verb at this path. */
 const allowed = ({ resource, route }: Exchange.Exchange): boolean => {
   if (!resource.verbs.includes(route.verb)) return false
   const custom = resource.custom !== undefined
-  // A POST creates in a namespace; to the URL of a name only custom resources take one.
+  // A POST creates in a namespace. Only custom resources accept one at the URL of an object.
   if (route.verb === "create") {
     return (resource.scope === "Cluster" || route.namespace !== "") && (route.name === "" || custom)
   }
@@ -102,14 +104,15 @@ const allowed = ({ resource, route }: Exchange.Exchange): boolean => {
   return route.verb !== "deletecollection" || resource.scope === "Cluster" || route.namespace !== ""
 }
 
-/** The verb of an exchange; undefined where the resource has none such. */
+/** The verb that answers; undefined if the resource does not have it. */
 const chosen = (exchange: Exchange.Exchange): Exchange.Verb | undefined => {
   const { request: { method }, resource, route } = exchange
-  // What is passed on may come by any method.
+  // A proxied request may use any method.
   if (Connect.headOf(route) === "proxy") return Subresources.find(exchange)
-  // Methods beyond those of the API: the router of built-in kinds has none, that of custom ones takes HEAD for GET.
+  // Methods that are not part of the API: the router of built-in kinds refuses them, that of custom ones treats HEAD as
+  // GET.
   if (route.verb === "" || (method === "HEAD" && resource.custom === undefined)) return undefined
-  // Custom kinds have no router that looks at the method: there the old prefix watches whatever it is.
+  // Custom resources have no router that checks the method: there the deprecated watch prefix watches with any method.
   if (route.verb === "watch" && method !== "GET" && resource.custom === undefined) return undefined
   if (route.subresource === "status") return ofStatus[route.verb]
   if (route.subresource !== "") return Subresources.find(exchange)
@@ -118,7 +121,7 @@ const chosen = (exchange: Exchange.Exchange): Exchange.Verb | undefined => {
     ofObject[route.verb]
 }
 
-/** The options of a write, which are judged before its body. */
+/** The options of a write, which are validated before its body. */
 const judged = (exchange: Exchange.Exchange): Effect.Effect<unknown, StatusError.StatusError> => {
   switch (exchange.route.verb) {
     case "create":
@@ -130,7 +133,7 @@ const judged = (exchange: Exchange.Exchange): Effect.Effect<unknown, StatusError
   }
 }
 
-/** Answers an exchange by its verb. A body that is still to come is read when there is a verb that wants one. */
+/** Answers an exchange with its verb. A body that has not been read yet is read if the verb needs it. */
 export const verb: Exchange.Verb = (exchange) => {
   const { incoming, request, resource, route } = exchange
   const answer = chosen(exchange)

@@ -1,6 +1,4 @@
-/**
- * `Exchange`: one request for a resource while it is being answered, and what every verb needs for it.
- */
+/** `Exchange`: one request for a resource while it is being answered, with everything that verbs need. */
 import type { Request } from "@effect-operator/core/Transport"
 import * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -33,15 +31,15 @@ export { read as writeOptions, type WriteOptions } from "../../api/WriteOptions.
 export interface Core {
   readonly storage: Storage
   readonly hub: WatchHub
-  /** What Services share. */
+  /** The addresses and node ports of Services. */
   readonly services: ServicePool
   readonly registry: Registry
   readonly admission: ReadonlyArray<Plugin>
-  /** What the server calls outside of itself. */
+  /** Calls to webhooks and other backends. */
   readonly backends: Backends.Calls
-  /** Who may do what. */
+  /** Decides who may do what. */
   readonly authorizer: Authorizer
-  /** Who comes with which token. */
+  /** Bearer tokens and their users. */
   readonly tokens: Tokens
 }
 
@@ -51,17 +49,17 @@ export interface Exchange {
   readonly route: ResourceRoute
   readonly resource: Served
   readonly user: UserInfo
-  /** Milliseconds since 1970, when the request came. */
+  /** When the request arrived, in milliseconds since 1970. */
   readonly now: number
   /** A fresh number in [0, 1). */
   readonly random: () => number
-  /** Texts of Warning headers; verbs add to it. */
+  /** Texts of Warning headers, added by verbs. */
   readonly warnings: Array<string>
-  /** Where the last body that was read had empty lists which its object has not, but its managers have. */
+  /** Paths of lists in the last body that were empty: the object omits them, but managedFields includes them. */
   readonly emptied: Array<string>
   /** Annotations of the audit event. */
   readonly annotations: Map<string, string>
-  /** Reads the body where it has not come with the request; `Dispatch` does, once the verb is known. */
+  /** Reads the body if it did not come with the request. Called by `Dispatch` once the verb is known. */
   readonly incoming?: ((kind: string) => Effect.Effect<unknown, StatusError.StatusError>) | undefined
 }
 
@@ -69,7 +67,7 @@ export type { Answer } from "../../api/Representation.ts"
 
 export type Verb = (exchange: Exchange) => Effect.Effect<Answer, StatusError.StatusError>
 
-/** Takes time and, where none is given, chance from the fiber's services, once per request. */
+/** Takes the time and, unless `random` is given, randomness from the fiber, once per request. */
 export const make = (
   { random: chance, ...fields }: Omit<Exchange, "emptied" | "now" | "random" | "warnings"> & {
     readonly random: (() => number) | undefined
@@ -84,7 +82,7 @@ export const make = (
       emptied: []
     })))
 
-/** A copy of a body; but for the entries of an object of ours, which cannot change. */
+/** A copy of a body, except for managedFields of this server, which are immutable. */
 const owned = (body: JsonValue.JsonObject): JsonValue.JsonObject => {
   const { metadata } = body
   if (!JsonValue.isObject(metadata) || !Managers.isOurs(metadata["managedFields"])) return copy(body)
@@ -92,12 +90,12 @@ const owned = (body: JsonValue.JsonObject): JsonValue.JsonObject => {
   return { ...copy({ ...body, metadata: null }), metadata: { ...copy(rest), managedFields } }
 }
 
-/** The body as an object of our own, or 400. */
+/** A copy of the body as an object, or 400. */
 export const bodyObject = (exchange: Exchange): Effect.Effect<JsonValue.JsonObject, StatusError.StatusError> => {
   const { request: { body }, resource } = exchange
   if (JsonValue.isObject(body)) return Effect.succeed(owned(body))
   if (body === null) {
-    // To a type of Go null is an object without fields; a custom object has no type to say what it is.
+    // Go decodes null to a type as an object without fields; a custom object has no such type.
     return resource.custom === undefined ? Effect.succeed({}) : Effect.fail(Bodies.kindMissing(exchange, null))
   }
   const text = body === undefined ? "" : FieldError.goJson(body)
@@ -108,14 +106,14 @@ export const bodyObject = (exchange: Exchange): Effect.Effect<JsonValue.JsonObje
   ))
 }
 
-/** 404 of the object that the request names, or 400 where no object can be named so. */
+/** The 404 of the requested object, or 400 if the name is not allowed. */
 export const notFound = (exchange: Exchange, name = exchange.route.name): StatusError.StatusError =>
   Identity.missing(exchange.resource, name)
 
-/** Kinds that a refusal tells by the group they were in first: the registry takes the first that the scheme knows. */
+/** Kinds that a refusal reports with another group: the registry uses the first group that the scheme knows. */
 const firstGroups: Readonly<Record<string, string>> = { "Event.events.k8s.io": "" }
 
-/** 422 of the object that the request names. */
+/** The 422 of the requested object. */
 export const invalid = (
   exchange: Exchange,
   name: string,

@@ -1,8 +1,8 @@
 /**
- * `Expiry`: Events go by themselves, an hour after they were last written, as under an etcd lease.
+ * `Expiry`: removes Events an hour after their last write, like an etcd lease.
  *
- * One fiber looks after all of them. They expire in the order in which they were written, so a queue is enough; an
- * Event that was written again meanwhile stands further back in it a second time.
+ * One fiber handles all of them. Events expire in the order in which they were written, so a queue is enough. An Event
+ * that was written again is in the queue a second time, further back.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Clock from "effect/Clock"
@@ -15,13 +15,13 @@ interface Written {
   readonly key: string
   readonly namespace: string
   readonly object: KubeObject
-  /** When it goes, unless it is written again. */
+  /** When it expires, unless it is written again. */
   readonly end: number
 }
 
 const collection = "events"
 
-/** Removes Events that are old enough, until it is interrupted. Starts to listen at once. */
+/** Removes expired Events until the scope closes. Starts to listen at once. */
 export const run = Effect.fnUntraced(function*(storage: Storage, timeToLive: Duration.Input) {
   const clock = yield* Clock.Clock
   const life = Duration.toMillis(timeToLive)

@@ -1,6 +1,4 @@
-/**
- * `Feed`: values handed to whoever listens, each listener with a queue of its own. Nothing is kept for later listeners.
- */
+/** `Feed`: publishes values to listeners, each with its own queue. Nothing is kept for later listeners. */
 import type * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Queue from "effect/Queue"
@@ -9,7 +7,7 @@ import * as Stream from "effect/Stream"
 export class Feed<A> {
   private readonly queues = new Set<Queue.Queue<A, Cause.Done>>()
 
-  /** Whether anybody listens: values nobody hears need not be made. */
+  /** Whether anybody listens; otherwise values need not be computed. */
   get listened(): boolean {
     return this.queues.size > 0
   }

@@ -1,8 +1,7 @@
 /**
  * `Health`: `/healthz`, `/livez` and `/readyz` with their checks, `/metrics` and `/metrics/slis`.
  *
- * There is nothing that could be ill here: every check that a real server of the version has is there by name and
- * passes.
+ * Nothing can be unhealthy here: every check of a real server of this version exists and passes.
  *
  * Source: k8s.io/apiserver/pkg/server/healthz, and the post-start hooks of k8s.io/kubernetes 1.35.
  */
@@ -15,7 +14,7 @@ type Endpoint = "healthz" | "livez" | "readyz"
 
 const hook = (name: string): string => `poststarthook/${name}`
 
-/** The checks of every server: of the ready ones more. */
+/** The checks at the beginning of an endpoint's list; `/readyz` has more. */
 const first = (endpoint: Endpoint): ReadonlyArray<string> => [
   "ping",
   "log",
@@ -72,7 +71,7 @@ const endpoints: ReadonlyArray<Endpoint> = ["healthz", "livez", "readyz"]
 
 const checks: ReadonlyMap<string, ReadonlyArray<string>> = new Map(endpoints.map((name) => [name, checksOf(name)]))
 
-/** Every path of a check. */
+/** The paths of all endpoints and checks. */
 export const paths: ReadonlyArray<string> = endpoints.flatMap((name) => [
   `/${name}`,
   ...checksOf(name).map((check) => `/${name}/${check}`)
@@ -86,7 +85,7 @@ const text = (body: string, headers: Readonly<Record<string, string>> = {}): Api
 
 const nosniff = { "x-content-type-options": "nosniff" }
 
-/** Answers a path; undefined for one that is none of these. */
+/** Answers a request to one of these paths; undefined for other paths. */
 export const answer = (request: Request): ApiResponse | undefined => {
   const [, name = "", check] = /^\/(healthz|livez|readyz)(?:\/(.*))?$/.exec(request.path) ?? []
   const known = checks.get(name)
@@ -102,7 +101,7 @@ export const answer = (request: Request): ApiResponse | undefined => {
   return text(`${lines.join("")}${warning}${name} check passed\n`, nosniff)
 }
 
-/** What can be measured of a server that is a value: its version. */
+/** The only metric of an in-memory server: its version. */
 export const metrics = (version: Readonly<Record<string, string>>): ApiResponse => {
   const labels = Object.entries({
     build_date: version["buildDate"],
@@ -128,7 +127,7 @@ export const metrics = (version: Readonly<Record<string, string>>): ApiResponse 
 const lineOf = (name: string, endpoint: Endpoint): string =>
   `kubernetes_healthcheck{name="${name}",type="${endpoint}"} 1\n`
 
-/** `/metrics/slis`: how the checks went. */
+/** `/metrics/slis`: the results of the checks. */
 export const indicators: ApiResponse = {
   status: 200,
   headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8; escaping=underscores" },

@@ -1,6 +1,6 @@
 /**
- * `OwnService`: how Pods find the server: the Service `kubernetes` in `default`, with its Endpoints and EndpointSlice, and
- * the range that addresses of Services are of.
+ * `OwnService`: makes the server known to Pods: the Service `kubernetes` in `default` with its Endpoints and
+ * EndpointSlice, and the ServiceCIDR of cluster IPs.
  *
  * Source: k8s.io/kubernetes/pkg/controlplane/{controller/kubernetesservice,controller/defaultservicecidr,reconcilers}.
  */
@@ -11,7 +11,7 @@ import * as ServicePool from "./ServicePool.ts"
 
 const address = "127.0.0.1"
 
-/** Stores where the server listens. */
+/** Stores them for a server that listens at this port. */
 export const install = (storage: Storage, port: number, now: number, random: () => number): void => {
   const metadata = { name: "kubernetes", namespace: "default" }
   const https = { name: "https", port, protocol: "TCP" }

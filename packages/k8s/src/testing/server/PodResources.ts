@@ -1,16 +1,16 @@
 /**
- * `PodResources`: what a Pod as a whole requests, and may use at most.
+ * `PodResources`: the requests and limits of a Pod as a whole.
  *
- * Containers run together, init containers one after the other: the sum of the former or the largest of the latter,
- * whichever is more. Sidecars (init containers that are restarted) run beside all that come after them. What the Pod
- * says of itself wins.
+ * Containers run together, init containers one after the other, so the Pod needs the sum of the former or the maximum
+ * of the latter, whichever is greater. Sidecars (restartable init containers) run beside everything that starts after
+ * them. Pod-level resources take precedence.
  *
  * Source: k8s.io/component-helpers/resource/helpers.go (`PodRequests`, `PodLimits`).
  */
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as Quantity from "../../api/Quantity.ts"
 
-/** Amounts by resource. */
+/** Quantities by resource name. */
 export type Amounts = Readonly<Record<string, string>>
 
 const amounts = (value: unknown, key: "requests" | "limits"): Amounts =>
@@ -22,17 +22,17 @@ const merged = (a: Amounts, b: Amounts, f: (x: string, y: string) => string): Am
   return out
 }
 
-/** Sum, name by name. */
+/** The sum, by name. */
 export const plus = (a: Amounts, b: Amounts): Amounts => merged(a, b, Quantity.add)
 
-/** The larger, name by name. */
+/** The maximum, by name. */
 const most = (a: Amounts, b: Amounts): Amounts => merged(a, b, (x, y) => Quantity.compare(x, y) < 0 ? y : x)
 
-/** What a Pod may say of itself. */
+/** Whether a resource can be set at Pod level. */
 export const isPodLevel = (name: string): boolean =>
   name === "cpu" || name === "memory" || name.startsWith("hugepages-")
 
-/** What the containers of a Pod request, or may use, together. */
+/** The requests or limits of all containers of a Pod together. */
 export const ofContainers = (pod: unknown, key: "requests" | "limits"): Amounts => {
   const spec = objectAt(pod, "spec")
   let sum: Amounts = {}
@@ -65,7 +65,7 @@ export const ofContainer = (container: unknown): { readonly requests: Amounts; r
   limits: amounts(container, "limits")
 })
 
-/** Whether the Pod itself, not its containers, says what it needs. */
+/** Whether a Pod has Pod-level resources. */
 export const isPodLevelSet = (pod: unknown): boolean =>
   (["requests", "limits"] as const).some((key) =>
     Object.keys(objectAt(at(pod, "spec"), "resources", key)).some(isPodLevel)

@@ -1,7 +1,7 @@
 /**
- * `QuotaUsage`: what an object uses of a ResourceQuota, and which quotas are about it.
+ * `QuotaUsage`: what an object uses of a ResourceQuota, and which quotas apply to it.
  *
- * Pods, Services and claims use many things; everything else just counts, as `count/PLURAL.GROUP`.
+ * Pods, Services and claims use several resources; objects of all other kinds are counted as `count/PLURAL.GROUP`.
  *
  * Source: k8s.io/kubernetes/pkg/quota/v1/evaluator/core, k8s.io/apiserver/pkg/quota/v1/generic.
  */
@@ -13,18 +13,18 @@ import * as Quantity from "../../api/Quantity.ts"
 
 export type Amounts = PodResources.Amounts
 
-/** What is known about the objects of one collection. */
+/** How quotas apply to the objects of one collection. */
 export interface Evaluator {
-  /** The names of a quota that the objects may use. */
+  /** Whether the objects can use a resource of this name in a quota. */
   readonly concerns: (name: string) => boolean
   readonly usage: (object: KubeObject, now: number) => Amounts
-  /** Whether an object is in a scope; no objects are in scopes their kind does not know. */
+  /** Whether an object is in a scope. No object is in a scope that does not apply to its kind. */
   readonly inScope: (scope: Scope, object: KubeObject) => boolean
-  /** What the object must specify, because a quota limits it, and does not. */
+  /** What a quota limits, so that the object must specify it, and does not. */
   readonly unspecified: (names: ReadonlyArray<string>, object: KubeObject) => string | undefined
 }
 
-/** A scope of a quota; plain scopes have the operator `Exists`. */
+/** A scope of a quota; those in `scopes` have the operator `Exists`. */
 export interface Scope {
   readonly name: string
   readonly operator: string
@@ -45,7 +45,7 @@ const one = "1"
 const nothing = (): undefined => undefined
 const never = (): boolean => false
 
-/** Counts objects, under one more name for old kinds. */
+/** Counts objects, for some kinds also under their plain name. */
 const counter = (collection: string, alias?: string): Evaluator => {
   const names = [`count/${collection}`, ...(alias === undefined ? [] : [alias])]
   const usage = Object.fromEntries(names.map((name) => [name, one]))
@@ -60,7 +60,7 @@ const podNames: ReadonlySet<string> = new Set([
   ...["cpu", "memory", "ephemeral-storage"].flatMap((name) => [name, `requests.${name}`, `limits.${name}`])
 ])
 
-/** Requests and limits under the names that quotas have for them. */
+/** Requests and limits by their names in quotas. */
 const computed = (requests: Amounts, limits: Amounts): Amounts => {
   const out: Record<string, string> = { pods: one }
   for (const name of ["cpu", "memory", "ephemeral-storage"]) {
@@ -77,7 +77,7 @@ const computed = (requests: Amounts, limits: Amounts): Amounts => {
   return out
 }
 
-/** A Pod that is over, or should long be gone, uses nothing but its name. */
+/** A Pod that has finished, or should have been removed long ago, uses only its count. */
 const isOver = (pod: KubeObject, now: number): boolean => {
   const { deletionGracePeriodSeconds, deletionTimestamp } = pod.metadata
   return ["Failed", "Succeeded"].includes(stringAt(pod, "status", "phase")) ||
@@ -85,7 +85,7 @@ const isOver = (pod: KubeObject, now: number): boolean => {
       now > Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000)
 }
 
-/** Whether a Pod has a deadline. */
+/** Whether a Pod is in the scope Terminating, that is, has an active deadline. */
 export const isTerminating = (pod: unknown): boolean => {
   const deadline = at(pod, "spec", "activeDeadlineSeconds")
   return typeof deadline === "number" && deadline >= 0
@@ -232,7 +232,7 @@ export const evaluatorOf = (collection: string): Evaluator => {
   return found
 }
 
-/** The collection whose objects use what a quota calls by this name; undefined for a name that nobody knows. */
+/** The collection that uses a resource of this name in a quota; undefined if the name is unknown. */
 export const collectionOf = (name: string): string | undefined =>
   name.startsWith("count/")
     ? name.slice("count/".length)
@@ -240,10 +240,10 @@ export const collectionOf = (name: string): string | undefined =>
     ? name
     : Object.entries(special).find(([, { concerns }]) => concerns(name))?.[0]
 
-/** The amounts of an object of the API, by name. */
+/** The quantities in a field of an object, by name. */
 export const amountsAt = (value: unknown, ...path: ReadonlyArray<string>): Amounts =>
   Object.fromEntries(Object.entries(objectAt(value, ...path)).map(([name, amount]) => [name, String(amount)]))
 
-/** Whether a quota is about an object. */
+/** Whether a quota applies to an object. */
 export const covers = (evaluator: Evaluator, quota: KubeObject, hard: Amounts, object: KubeObject): boolean =>
   Object.keys(hard).some(evaluator.concerns) && scopesOf(quota).every((scope) => evaluator.inScope(scope, object))

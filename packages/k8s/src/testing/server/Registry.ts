@@ -1,8 +1,8 @@
 /**
- * `Registry`: which resources are served, in which versions, and what is known about each.
+ * `Registry`: the resources that are served, with their versions and everything that depends on the kind.
  *
- * Built-in kinds are fixed; custom ones come and go with their definitions. A resource has one collection in the
- * store, whatever the number of its versions: events of the core group and of events.k8s.io are the same objects.
+ * Built-in resources are fixed; custom ones come and go with their definitions. All versions of a resource share one
+ * collection in the store, and so do events of the core group and of events.k8s.io.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as Effect from "effect/Effect"
@@ -21,7 +21,7 @@ import type { Strategy } from "./Strategy.ts"
 
 export type { Group } from "../../api/DiscoveryDocuments.ts"
 
-/** Where a custom resource keeps its replicas. */
+/** The paths of the scale subresource of a custom resource. */
 export interface ScalePaths {
   readonly specReplicas: ReadonlyArray<string>
   readonly statusReplicas: ReadonlyArray<string>
@@ -30,22 +30,23 @@ export interface ScalePaths {
 
 /** What only custom resources have. */
 export interface Custom {
-  /** Name of the definition. */
+  /** The name of the definition. */
   readonly definition: string
-  /** True once the definition is being deleted: nothing new is created. */
+  /** True once the definition is being deleted: nothing can be created any more. */
   readonly terminating: boolean
   readonly scale: ScalePaths | undefined
   /** The schema of the version. */
   readonly schema: Schema
-  /** Every version of the definition by its apiVersion, whether it is served or not. */
+  /** All versions of the definition by apiVersion, whether served or not. */
   readonly versions: ReadonlyMap<string, Served>
-  /** An object in another version, as the definition's converter makes it: nothing is pruned or filled in. */
+  /** An object in another version, as the definition's converter returns it, without pruning and defaulting. */
   readonly convert: (object: KubeObject, apiVersion: string) => Effect.Effect<KubeObject, StatusError.StatusError>
 }
 
 /**
- * From the stored form to that of one version, and back. What a webhook converts takes a call and may fail; everything
- * else is a function, so that resources without a webhook pay nothing. See `Versions`, which treats both alike.
+ * Conversion between the stored form and that of one version. A conversion webhook is a call that may fail. All other
+ * conversions are plain functions, so resources without a webhook have no overhead. See `Versions`, which handles both
+ * alike.
  */
 export type Conversion =
   | {
@@ -55,9 +56,12 @@ export type Conversion =
   }
   | {
     readonly _tag: "Effectful"
-    /** What an object was converted to before, if it was. */
+    /** The previous conversion of an object, if any. */
     readonly remembered: (stored: KubeObject) => KubeObject | undefined
-    /** Objects of any stored versions, in order. `fresh` asks again about what was converted before. */
+    /**
+     * Converts objects of any stored versions, in order. With `fresh`, objects that were converted before are converted
+     * again.
+     */
     readonly fromStorage: (
       stored: ReadonlyArray<KubeObject>,
       fresh: boolean
@@ -67,7 +71,7 @@ export type Conversion =
 
 /** A resource in one version. */
 export interface Served extends Tables.ServedResource {
-  /** Where its objects are stored. */
+  /** The collection of its objects in the store. */
   readonly collection: string
   /** The version they are stored in. */
   readonly storageVersion: string
@@ -76,10 +80,10 @@ export interface Served extends Tables.ServedResource {
   /** Reads, prunes and defaults a body of this version. */
   readonly decode: (
     body: JsonValue.JsonObject,
-    /** Whether this is no body, but what a server-side apply or a strategic merge patch has merged. */
+    /** True if this is the result of a server-side apply or strategic merge patch rather than a body. */
     merged?: boolean
   ) => Result.Result<Decoded, StatusError.StatusError>
-  /** Faults against the schema; of an update, what was there before may be tolerated, at times with a warning. */
+  /** Faults against the schema. In an update, faults that existed before may be tolerated, sometimes with a warning. */
   readonly schemaFaults: (
     next: KubeObject,
     previous: KubeObject | undefined,
@@ -90,14 +94,14 @@ export interface Served extends Tables.ServedResource {
   ) => ReadonlyArray<FieldError>
   readonly conversion: Conversion
   readonly columns: ReadonlyArray<Column> | undefined
-  /** The Warning of a deprecated version. */
+  /** The warning of a deprecated version. */
   readonly deprecation: string | undefined
   readonly custom: Custom | undefined
 }
 
 const apiVersions = new WeakMap<object, string>()
 
-/** `version`, or `group/version`. One text for each resource, which a comparison need not read. */
+/** `version` or `group/version`. The same string instance for each resource, which is quick to compare. */
 export const apiVersionOf = (resource: { readonly group: string; readonly version: string }): string => {
   let text = apiVersions.get(resource)
   if (text === undefined) {
@@ -111,14 +115,14 @@ export const apiVersionOf = (resource: { readonly group: string; readonly versio
 export const subresource = (resource: Served, name: string): Tables.ServedSubresource | undefined =>
   resource.subresources.find((entry) => entry.name === name)
 
-/** Kinds that have words of their own for fields that they do not offer. */
+/** The messages of kinds that have their own for unsupported field labels. */
 const unsupported: Readonly<Record<string, (field: string) => string>> = {
   "jobs.batch": (field) => `field label ${quote(field)} not supported for Job`,
   "resourceslices.resource.k8s.io": (field) =>
     `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`
 }
 
-/** What field selectors may name of a resource. */
+/** The fields that field selectors of a resource may use. */
 export const selectable = ({ collection, strategy: { fields, listsFields } }: Served): Selectable => ({
   fields,
   unsupported: (field) =>
@@ -161,7 +165,7 @@ interface Index {
   readonly versions: ReadonlyMap<string, ReadonlyArray<Served>>
 }
 
-/** Built-in resources, made once for all servers. */
+/** Indexes of built-in resources, computed once for all servers. */
 const indexes = new WeakMap<ReadonlyArray<Served>, Index>()
 
 const indexOf = (builtins: ReadonlyArray<Served>): Index => {
@@ -192,10 +196,10 @@ export class Registry {
   private readonly byPath = new Map<string, Served>()
   /** By name of the definition. */
   private readonly unready = new Map<string, ReadonlySet<string>>()
-  /** Grows with every change of what is served. */
+  /** Increased with every change of the served resources. */
   generation = 0
 
-  /** Of built-in resources, those that are served, and all that there are. */
+  /** Takes the built-in resources that are served, and all that exist. */
   constructor(served: ReadonlyArray<Served>, all: ReadonlyArray<Served>) {
     this.builtins = indexOf(served)
     this.known = indexOf(all)
@@ -208,35 +212,35 @@ export class Registry {
     return this.builtins.resources.get(path) ?? this.byPath.get(path)
   }
 
-  /** A built-in resource in a version that need not be served. */
+  /** A built-in resource in a version that may not be served. */
   builtin(group: string, version: string, plural: string): Served | undefined {
     return this.known.resources.get(key(group, version, plural))
   }
 
-  /** The groups that the server has by itself, with what it serves of them. */
+  /** The built-in groups, with the versions that are served. */
   get builtinGroups(): ReadonlyArray<Tables.ServedGroup> {
     return this.builtins.groups
   }
 
-  /** True for a group that the server has by itself. */
+  /** Whether a group is built in. */
   isBuiltin(group: string): boolean {
     return this.builtinGroupNames.has(group)
   }
 
-  /** What a definition would serve, were it ready. */
+  /** Sets the paths of a definition that cannot be served yet. */
   setUnready(definition: string, paths: ReadonlyArray<ResourcePath>): void {
     if (paths.length === 0) this.unready.delete(definition)
     else this.unready.set(definition, new Set(paths.map((path) => key(path.group, path.version, path.plural))))
   }
 
-  /** True for a path that a definition has taken, though it cannot serve it. */
+  /** Whether a path belongs to a definition that cannot serve it yet. */
   isUnready({ group, plural, version }: ResourcePath): boolean {
     return this.unready.get(`${plural}.${group}`)?.has(key(group, version, plural)) === true
   }
 
   /**
-   * Serves the versions of a definition; none ends that. All paths of a group that the server has by itself lead to what
-   * it has there: a definition in one is established, and nothing comes of it.
+   * Serves the versions of a definition; an empty list stops that. In a built-in group only the built-in resources are
+   * served: a definition in such a group becomes established, but has no effect.
    */
   setCustom(definition: string, served: ReadonlyArray<Served>): void {
     this.generation += 1
@@ -272,7 +276,7 @@ export class Registry {
       .sort((a, b) => (a.plural < b.plural ? -1 : 1))
   }
 
-  /** The groups besides the core group: built-in ones in their order, then custom ones by name. */
+  /** All groups except the core group: built-in ones in their order, then custom ones by name. */
   groups(): ReadonlyArray<Group> {
     const custom = new Map<string, Set<string>>()
     for (const served of this.byPath.values()) {

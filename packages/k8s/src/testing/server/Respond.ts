@@ -1,6 +1,6 @@
 /**
- * `Respond`: the answer of a verb as a response, see `Representation`, with its Warning headers; and the refusal of a
- * client that could read no answer.
+ * `Respond`: turns the answer of a verb into a response (see `Representation`) with its Warning headers, and refuses
+ * clients that accept no format of the answer.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/response.go and negotiation.
  */
@@ -13,17 +13,17 @@ import type * as Exchange from "./Exchange.ts"
 import type { Served } from "./Registry.ts"
 import * as Table from "./tables/Table.ts"
 
-/** A response with the Warning about the version that was asked for, if there is one. */
+/** A response with the warning of the requested version, if it is deprecated. */
 export const deprecated = ({ deprecation }: Served, response: Representation.ApiResponse): Representation.ApiResponse =>
   deprecation === undefined
     ? response
     : { ...response, headers: { ...response.headers, ...Warnings.header([deprecation]) } }
 
-/** Whether the answer is the text of a log. A client must accept a form of objects as well. */
+/** Whether the answer is a log. Its client must accept a format of objects as well. */
 const isLog = ({ resource, route }: Exchange.Exchange): boolean =>
   resource.collection === "pods" && route.subresource === "log"
 
-/** 406 of the router before built-in resources; asked before anything is done. */
+/** The 406 of the router in front of built-in resources, which comes first. */
 export const unroutable = (exchange: Exchange.Exchange): StatusError.StatusError | undefined => {
   const { request: { headers: { accept } }, resource, route: { verb } } = exchange
   if (resource.custom !== undefined) return undefined
@@ -37,17 +37,17 @@ export const unroutable = (exchange: Exchange.Exchange): StatusError.StatusError
     : StatusError.notAcceptable(verb === "list" || verb === "watch" ? Negotiation.listedTypes : Negotiation.spokenTypes)
 }
 
-/** 406 for a request whose answer the client could not read. Lists and watches look at their options first. */
+/** The 406 for a client that accepts no format of the answer. Lists and watches validate their options first. */
 export const unacceptable = (exchange: Exchange.Exchange): StatusError.StatusError | undefined =>
   Representation.form(exchange.request.headers["accept"], Table.isTabular(exchange)) === undefined
     ? StatusError.notAcceptableTypes(Negotiation.spokenTypes)
     : undefined
 
-/** 406 for a watch whose events the client could not read; asked once there could be one. */
+/** The 406 for a client that accepts no format of watch events; checked once the watch could start. */
 export const unwatchable = ({ request }: Exchange.Exchange): StatusError.StatusError | undefined =>
   Negotiation.acceptable(request.headers["accept"], true) === undefined ? StatusError.notAcceptableWatch : undefined
 
-/** With the warnings: about the version asked for, then those of the verb. A refusal has them, too. */
+/** Adds the warnings: that of the requested version, then those of the verb. Refusals have them, too. */
 const warned = (exchange: Exchange.Exchange, response: Representation.ApiResponse): Representation.ApiResponse => {
   const { deprecation } = exchange.resource
   const texts = deprecation === undefined ? exchange.warnings : [deprecation, ...exchange.warnings]
@@ -66,7 +66,7 @@ export const respond = (exchange: Exchange.Exchange, answer: Representation.Answ
 /** The response to a request that a verb refused. */
 export const refuse = (exchange: Exchange.Exchange, error: StatusError.StatusError): Representation.ApiResponse => {
   const response = Representation.refused(error)
-  // A verb that a built-in kind does not have is refused by the router, which knows of no deprecation.
+  // The router refuses a verb that a built-in kind does not have, and knows nothing of deprecation.
   const routed = exchange.resource.custom !== undefined || error !== StatusError.methodNotAllowed
   return routed ? warned(exchange, response) : response
 }

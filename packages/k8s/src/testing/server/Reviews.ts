@@ -1,8 +1,8 @@
 /**
- * `Reviews`: kinds that are questions: created, answered in the same response, never stored.
+ * `Reviews`: virtual kinds that are created to ask a question. The response contains the answer, and nothing is stored.
  *
- * What may somebody do (authorization.k8s.io, see `AccessReviews`), which rules apply to the one who asks, who is he, and
- * whom does a token stand for (authentication.k8s.io).
+ * They answer what a user may do (authorization.k8s.io, see `AccessReviews`), which rules apply to the requesting user,
+ * who that user is, and whose token something is (authentication.k8s.io).
  *
  * Source: k8s.io/kubernetes/pkg/registry/{authorization,authentication}.
  */
@@ -23,7 +23,7 @@ import { apiVersionOf } from "./Registry.ts"
 import * as Body from "./verbs/Body.ts"
 import * as Ownership from "./verbs/Ownership.ts"
 
-/** A question read from a request; the answer is the fields of the object besides apiVersion and kind. */
+/** Answers the question in a request. The result is the fields of the object other than apiVersion and kind. */
 type Answers = (
   exchange: Exchange.Exchange,
   question: KubeObject
@@ -39,12 +39,12 @@ const access =
     const { metadata } = question
     const spec = specOf(question)
     const faults = AccessReviews.faults(resource.kind, { ...metadata }, spec)
-    // Refused without the kind, which the server has forgotten by then.
+    // Reported without the kind, which the server no longer knows at this point.
     if (faults.length > 0) return Result.fail(StatusError.invalid("", resource.group, "", faults))
     return Result.succeed({ metadata, spec, status: AccessReviews.status(core.authorizer, user(exchange, spec), spec) })
   }
 
-/** A rule as reviews show it: about resources, or about paths. */
+/** A rule in a review, for resources or for paths. */
 const part = (
   rules: ReadonlyArray<JsonValue.JsonObject>,
   key: "resources" | "nonResourceURLs",
@@ -104,7 +104,7 @@ const answers: Readonly<Record<string, Answers>> = {
   "TokenReview.authentication.k8s.io": token
 }
 
-/** The verb of a kind that is a question; undefined for a kind that is stored. */
+/** The verb of a review; undefined for other kinds. */
 export const find = ({ resource, route }: Exchange.Exchange): Exchange.Verb | undefined => {
   if (route.verb !== "create" || resource.custom !== undefined) return undefined
   const answer = answers[`${resource.kind}.${resource.group}`]

@@ -1,9 +1,9 @@
 /**
- * `RuntimeConfig`: which versions of built-in groups are served, as a kube-apiserver's `--runtime-config` says it.
+ * `RuntimeConfig`: which versions of built-in groups are served, as with kube-apiserver's `--runtime-config`.
  *
- * Stable versions are, alpha and beta ones are not, unless they are asked for. `api/all`, `api/ga`, `api/beta` and
- * `api/alpha` speak of all versions of that kind, `batch/v1` of one; what is said of one counts more, then what is said
- * of a kind.
+ * By default stable versions are served, and alpha and beta versions are not. `api/all`, `api/ga`, `api/beta` and
+ * `api/alpha` apply to all versions of that level, `batch/v1` to a single one. A setting for a single version takes
+ * precedence over one for a level, and that over `api/all`.
  *
  * Source: k8s.io/apiserver/pkg/server/resourceconfig/helpers.go and k8s.io/kubernetes/pkg/controlplane/instance.go.
  */

@@ -1,8 +1,8 @@
 /**
- * `Scheme`: which kinds a server knows in which versions, whether or not it serves them.
+ * `Scheme`: the kinds and versions that a server can decode, whether it serves them or not.
  *
- * A kube-apiserver is three servers in one, each with a scheme of its own: definitions of custom resources and API
- * services have theirs. All of them know old versions of their kinds, which are read as what became of them.
+ * A kube-apiserver consists of three servers, each with its own scheme: definitions of custom resources and API
+ * services have separate ones. All of them know old versions of their kinds, which are decoded as the current ones.
  *
  * Source: k8s.io/kubernetes/pkg/api/legacyscheme, k8s.io/apiextensions-apiserver/pkg/apiserver,
  * k8s.io/kube-aggregator/pkg/apiserver/scheme, k8s.io/apimachinery/pkg/apis/meta/v1/register.go.
@@ -28,16 +28,16 @@ const kindsOf = (apiVersion: string): ReadonlySet<string> | undefined => {
 
 const groupOf = (apiVersion: string): string => apiVersion.includes("/") ? apiVersion.split("/")[0]! : ""
 
-/** Where the schemes of servers with few groups are made; what is left is of one. */
+/** The source positions of the schemes of single groups, which messages contain. All other groups share one scheme. */
 const others: Readonly<Record<string, string>> = {
   "apiextensions.k8s.io": "pkg/apiserver/apiserver.go:55",
   "apiregistration.k8s.io": "pkg/apiserver/scheme/scheme.go:28"
 }
 
-/** What the scheme is called that knows the kinds of a group. */
+/** The name of the scheme for a group. */
 export const nameFor = (group: string): string => others[group] ?? "pkg/api/legacyscheme/scheme.go:30"
 
-/** Kinds of the API machinery: those of all versions, and those that every version has. */
+/** Kinds of the API machinery: those without a version, and those that exist in every version. */
 const unversioned: ReadonlySet<string> = new Set([
   "Status",
   "APIVersions",
@@ -55,7 +55,7 @@ const everywhere: ReadonlySet<string> = new Set([
   "PatchOptions"
 ])
 
-/** Whether the scheme that knows the kinds of a group knows this one. */
+/** Whether the scheme for a group knows a kind. */
 export const knows = (group: string, { apiVersion, kind }: Kind): boolean => {
   if (unversioned.has(kind)) return true
   const own = others[group] === undefined ? others[groupOf(apiVersion)] === undefined : groupOf(apiVersion) === group
@@ -70,12 +70,12 @@ const moved: Readonly<Record<string, string>> = {
   Scale: "autoscaling"
 }
 
-/** The group that a kind belongs to in the end, of whichever it was first. */
+/** The group to which a kind was moved eventually. */
 const homeOf = ({ apiVersion, kind }: Kind): string => {
   const group = groupOf(apiVersion)
   const isOld = group === "extensions" || (group === "" && kind === "Event") || (group === "apps" && kind === "Scale")
   return isOld ? moved[kind] ?? "apps" : group
 }
 
-/** Whether what is written as one of two known kinds can be read as the other. */
+/** Whether an object of one known kind can be decoded as the other. */
 export const isSame = (one: Kind, other: Kind): boolean => one.kind === other.kind && homeOf(one) === homeOf(other)

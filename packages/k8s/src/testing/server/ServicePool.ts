@@ -1,13 +1,13 @@
 /**
- * `ServicePool`: the addresses and node ports that Services have, so that none is given twice.
+ * `ServicePool`: the cluster IPs and node ports of Services, so that none is allocated twice.
  *
- * It is what the stored Services hold, read from them when it is first asked for and followed from then on: whatever
- * goes free by a deletion, or by another type, can be given again. Where to look for something free follows from the uid
- * of the Service, so that the same Services are given the same in every run. The lowest are left to those who ask for one
- * by name, until nothing else is free.
+ * It is read from the stored Services at the first use and updated with every change, so what a deletion or a change of
+ * type frees can be allocated again. The search for a free value starts at one derived from the Service's uid, so
+ * allocations are the same in every run. The lowest values are reserved for explicit requests until all others are
+ * taken.
  *
- * Source: "Service ClusterIP allocation" and "Service" (NodePort) of the Kubernetes documentation: both ranges have a band
- * for static assignment, of `min(max(16, size / 16), 256)` addresses and `min(max(16, size / 32), 128)` ports.
+ * Source: "Service ClusterIP allocation" and "Service" (NodePort) of the Kubernetes documentation: both ranges have a
+ * band for static assignment, of `min(max(16, size / 16), 256)` addresses and `min(max(16, size / 32), 128)` ports.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { arrayAt, at } from "../../api/Plain.ts"
@@ -15,17 +15,17 @@ import type { Storage } from "../../api/Storage.ts"
 
 const collection = "services"
 
-/** The ports of nodes that Services may have, both included. */
+/** The range of node ports, inclusive. */
 export const nodePorts = { lowest: 30000, highest: 32767 } as const
 
-/** A number of sixteen bits out of a uid. */
+/** A 16-bit number from a uid. */
 const digits = (uid: string, from: number): number =>
   Number.parseInt(uid.replaceAll("-", "").slice(from, from + 4), 16) || 0
 
-/** The addresses that Services may have. */
+/** The range of cluster IPs. */
 export const cidr = "10.96.0.0/12"
 
-/** Addresses of the range that are none of a network's own, from 0. */
+/** The number of addresses in the range that are not network or broadcast addresses. */
 const addresses = 16 * 256 * 254
 
 const addressAt = (index: number): string => {
@@ -33,7 +33,7 @@ const addressAt = (index: number): string => {
   return `10.${96 + (network >> 8)}.${network & 0xff}.${1 + host}`
 }
 
-/** The address of the API server's own Service. */
+/** The address of the Service `kubernetes`. */
 export const first: string = addressAt(0)
 
 const isAddress = (value: unknown): value is string => typeof value === "string" && value !== "" && value !== "None"
@@ -49,14 +49,14 @@ const portsOf = (service: KubeObject): ReadonlyArray<number> => {
     .filter((port): port is number => typeof port === "number" && port !== 0)
 }
 
-/** So many of the lowest are given when all others are taken: a part of them, within bounds. */
+/** The size of the band for static assignment: a fraction of the range, within bounds. */
 const band = (count: number, part: number, most: number): number =>
   Math.min(Math.max(16, Math.floor(count / part)), most)
 
-/** What may be given. */
+/** A range of values to allocate. */
 interface Range<A> {
   readonly count: number
-  /** How many come last. */
+  /** The size of the band at its beginning that is used last. */
   readonly lowest: number
   readonly of: (index: number) => A
 }
@@ -71,7 +71,7 @@ const portRange: Range<number> = {
   of: (index) => nodePorts.lowest + index
 }
 
-/** The first that is free, from a place on, round about; the lowest come last; any where none is. */
+/** The first free value from an index on, wrapping around, with the lowest band last; any value if none is free. */
 const firstFree = <A>({ count, lowest, of }: Range<A>, from: number, isTaken: (value: A) => boolean): A => {
   const upper = count - lowest
   for (let step = 0; step < count; step++) {
@@ -81,7 +81,7 @@ const firstFree = <A>({ count, lowest, of }: Range<A>, from: number, isTaken: (v
   return of(lowest)
 }
 
-/** Addresses by the uid of who has them, and ports that somebody has. */
+/** Addresses by the uid of their Service, and ports that are taken. */
 interface Holders {
   readonly addresses: Map<string, string>
   readonly ports: Set<number>
@@ -111,7 +111,7 @@ export class ServicePool {
     return firstFree(addressRange, from, (address) => this.hasAddress(address, uid))
   }
 
-  /** A port that no Service has, this one neither, and that is not among those it asks for. */
+  /** A port that no Service has, including this one, and that is not among those it requests. */
   freePort(uid: string, own: ReadonlySet<number>): number {
     return firstFree(portRange, digits(uid, 8), (port) => own.has(port) || this.isTaken(port))
   }

@@ -1,8 +1,8 @@
 /**
- * `Strategy`: what an API server does differently from kind to kind.
+ * `Strategy`: what an API server does differently for each kind.
  *
- * Verbs are the same for every resource; a strategy answers the questions they leave open. Built-in kinds take theirs
- * from a table (see `BuiltinStrategies`); custom resources derive one from their definition (see `CustomResources`).
+ * Verbs are the same for every resource and leave the details to its strategy. Built-in kinds have a table (see
+ * `BuiltinStrategies`); custom resources derive a strategy from their definition (see `CustomResources`).
  *
  * Source: k8s.io/kubernetes/pkg/registry/GROUP/KIND/strategy.go.
  */
@@ -16,82 +16,92 @@ import type { ServicePool } from "./ServicePool.ts"
 import type { StatusError } from "../../api/StatusError.ts"
 
 /**
- * The kind's own validation, by the rules of built-in kinds (finalizers without a domain are refused) or by those of the
- * API machinery; or nobody but the registry, which does so when the kind's own validation has found nothing.
+ * Which validation of metadata the kind includes: that of built-in kinds (which refuses finalizers without a domain),
+ * that of the API machinery, or none. In the last case the registry validates metadata if the kind's own validation
+ * found nothing.
  */
 export type MetadataJudge = "builtIn" | "machinery" | "registry"
 
-/** How a kind behaves. Functions never change their arguments. */
+/** The behavior of a kind. Functions never mutate their arguments. */
 export interface Strategy extends Deletion {
-  /** Objects have `metadata.generation`: 1 at first, and one more with every change of what is wanted; or either. */
+  /**
+   * Whether `metadata.generation` is 1 for a new object (`first`), increased with every change of the desired state
+   * (`later`), or both (`true`).
+   */
   readonly generation: boolean | "first" | "later"
-  /** Who judges the metadata of a new object. */
+  /** Which validation of metadata a new object gets. */
   readonly metadataJudge: MetadataJudge
-  /** How often the kind's own validation of an update judges metadata as that of a new object, and all of it is told. */
+  /**
+   * How many times the validation of an update also validates metadata as that of a new object. Each repetition reports
+   * its faults again.
+   */
   readonly judgedAnew: number
-  /** How often that of a status judges metadata: as of an update, then as of a new object. */
+  /**
+   * How many times the validation of a status validates metadata: the first time as in an update, then as in a new
+   * object.
+   */
   readonly judgedWithStatus: number
-  /** A change of annotations is a change of what is wanted, too. */
+  /** Whether a change of annotations increases the generation. */
   readonly annotationsCount: boolean
-  /** The same of labels. */
+  /** Whether a change of labels increases the generation. */
   readonly labelsCount: boolean
-  /** The status is written through its subresource only. */
+  /** Whether the status can be written only through its subresource. */
   readonly statusSubresource: boolean
-  /** An object may come with a status all the same. */
+  /** Whether an object may be created with a status nevertheless. */
   readonly createsStatus: boolean
   /**
-   * What the status subresource does with metadata: keep the old, take labels and the like from the request. Where owners
-   * are kept, a deletion is not taken from the request either.
+   * What a write of the status does with metadata: keeps the stored one, takes the one in the request, or takes it
+   * except for labels or owners. `ownersKept` also ignores the request's deletion timestamp.
    */
   readonly statusMetadata: "kept" | "written" | "labelsKept" | "ownersKept"
-  /** A new object without any name is named by the server. */
+  /** Whether the server names a new object that has no name. */
   readonly namesItself: boolean
-  /** A PUT of a missing object creates it. */
+  /** Whether a PUT of a missing object creates it. */
   readonly createsOnUpdate: boolean
-  /** A PUT without a resourceVersion overwrites whatever is there. */
+  /** Whether a PUT without a resourceVersion overwrites any version. */
   readonly unconditionalUpdate: boolean
-  /** A deletion answers the object rather than a `Status`. */
+  /** Whether a deletion returns the object rather than a `Status`. */
   readonly answersDeleted: boolean
-  /** Why the object of this name cannot be deleted by name; undefined if it can. */
+  /** Why the object of this name cannot be deleted; undefined if it can. */
   readonly stays: (name: string) => string | undefined
-  /** Objects of this core resource with the name of a deleted object are deleted with it. */
+  /** A core resource: its object of the same name is deleted together with this one. */
   readonly takesAlong?: string
-  /** Fields a field selector may name, with their values. */
+  /** Additional fields that field selectors may use, with their readers. */
   readonly fields: Readonly<Record<string, FieldReader>>
-  /** True where an unknown field label is refused with the list of the known ones. */
+  /** Whether the refusal of an unknown field label lists the known ones. */
   readonly listsFields: boolean
-  /** The last touches before an object is first stored: what the server sets, whatever the client wrote. */
+  /** Changes an object before it is first stored: sets what the server decides, whatever the client wrote. */
   readonly prepareCreate: (object: JsonValue.JsonObject, pool: ServicePool) => JsonValue.JsonObject
-  /** What is said of a new object as it came, even if it is refused. */
+  /** Warnings about a new object as it was sent, even if it is refused. */
   readonly arrivalWarnings: (object: JsonValue.JsonObject) => ReadonlyArray<string>
-  /** The new object with whoever creates it, of a kind that says so. */
+  /** Adds the creating user to a new object, for kinds that record it. */
   readonly signed: (object: JsonValue.JsonObject, user: UserInfo) => JsonValue.JsonObject
-  /** The same before an update of the object itself (not of a subresource). */
+  /** Changes an object before an update of the object itself (not of a subresource). */
   readonly prepareUpdate: (
     next: JsonValue.JsonObject,
     previous: KubeObject,
     pool: ServicePool
   ) => JsonValue.JsonObject
-  /** The same before an update of the status, at a time in milliseconds since 1970. */
+  /** Changes an object before an update of its status, at a time in milliseconds since 1970. */
   readonly prepareStatus: (next: JsonValue.JsonObject, previous: KubeObject, now: number) => JsonValue.JsonObject
-  /** Faults of an object, that is created or takes the place of `previous`. */
+  /** Faults of an object that is created or replaces `previous`. */
   readonly validate: (object: KubeObject, previous?: KubeObject) => ReadonlyArray<FieldError.FieldError>
-  /** Faults of an update, beyond those of `validate`. */
+  /** Additional faults of an update. */
   readonly validateUpdate: (next: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
-  /** Why an object cannot be given what it asks for, as others have it. That is looked at before any faults. */
+  /** Why the object cannot get values that it requests and that others have; checked before validation. */
   readonly refusal: (
     object: KubeObject,
     previous: KubeObject | undefined,
     pool: ServicePool,
     dryRun: boolean
   ) => StatusError | undefined
-  /** Faults of the status, when it is written in the place of `previous`. */
+  /** Faults of a status that replaces that of `previous`. */
   readonly validateStatus: (object: KubeObject, previous: KubeObject) => ReadonlyArray<FieldError.FieldError>
-  /** Warnings about an object without faults, that is created or takes the place of `previous`. */
+  /** Warnings about a valid object that is created or replaces `previous`. */
   readonly warnings: (object: KubeObject, previous: KubeObject | undefined) => ReadonlyArray<string>
-  /** Warnings about a deletion, of one object or of many, whether or not they are there. */
+  /** Warnings about a deletion of one or many objects, whether or not they exist. */
   readonly deletionWarnings: (options: DeleteOptions) => ReadonlyArray<string>
-  /** Warnings about a status without faults. */
+  /** Warnings about a valid status. */
   readonly statusWarnings: (object: KubeObject, previous: KubeObject) => ReadonlyArray<string>
 }
 
@@ -100,7 +110,7 @@ export { commonFields, fieldsAt } from "../../api/Selecting.ts"
 const same = (object: JsonValue.JsonObject): JsonValue.JsonObject => object
 const none = (): ReadonlyArray<never> => []
 
-/** What holds unless a kind says otherwise. */
+/** The default strategy. */
 const defaults: Strategy = {
   generation: false,
   metadataJudge: "builtIn",
@@ -133,5 +143,5 @@ const defaults: Strategy = {
   statusWarnings: none
 }
 
-/** A strategy that differs from the defaults in what is given. */
+/** The default strategy with the given changes. */
 export const make = (strategy: Partial<Strategy>): Strategy => ({ ...defaults, ...strategy })
