@@ -1,11 +1,12 @@
 /**
- * `ApplyPatch`: the request of a server-side apply, from options and body to the object to store.
+ * `ApplyPatch`: server-side apply, from the options and body of a request to the object to store.
  *
- * The body is YAML, and so may be JSON; it comes as text from the network and as a value from the same process. A key
- * that occurs twice is refused or warned of, as `fieldValidation` says, once the configuration was applied.
+ * The body is YAML, and therefore may be JSON. It arrives as text over a network, or as a value in the same process.
+ * Duplicate keys are refused or reported as warnings, depending on `fieldValidation`, after the configuration was
+ * applied.
  *
- * A configuration that does not fit the kind's schema is a 500: unknown fields and wrong types are not pruned away or
- * told as causes, as they are everywhere else.
+ * A configuration that does not match the kind's schema gets a 500: unknown fields and wrong types are neither pruned
+ * nor reported as causes, unlike everywhere else.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/patch.go (`applyPatcher`) and
  * k8s.io/apimachinery/pkg/util/managedfields/internal/{versioncheck,structuredmerge}.go.
@@ -31,11 +32,11 @@ type Refused = StatusError.StatusError
 
 export const contentType = "application/apply-patch+yaml"
 
-/** True for a request that applies. */
+/** Whether a request is a server-side apply. */
 export const isApply = ({ request }: Exchange.Exchange): boolean =>
   (request.headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase() === contentType
 
-/** What is to be applied, and how. */
+/** The configuration to apply, and the options. */
 export interface Apply {
   readonly options: Exchange.WriteOptions
   readonly force: boolean
@@ -57,14 +58,14 @@ const readBody = (body: unknown): Effect.Effect<YamlBody.Parsed, Refused> => {
     : Effect.succeed(parsed)
 }
 
-/** A request to apply, as it was read. */
+/** A decoded apply request. */
 export interface Request {
   readonly apply: Apply
-  /** What there is to say about keys that occur twice. */
+  /** The messages about duplicate keys. */
   readonly repeated: ReadonlyArray<string>
 }
 
-/** Reads the body. Whether the configuration fits the resource is `fault`'s to say. */
+/** Decodes the body. `fault` checks whether the configuration matches the resource. */
 export const read = Effect.fnUntraced(function*(exchange: Exchange.Exchange, options: Exchange.WriteOptions) {
   const { repeated, value } = yield* readBody(exchange.request.body)
   const config = value ?? {}
@@ -83,7 +84,10 @@ const printKind = (config: JsonValue.JsonObject): string => {
   return `${slashes === 1 ? apiVersion : `/${apiVersion}`}, Kind=${kind}`
 }
 
-/** What is wrong with a configuration, and before that with the object it is applied to: `unfit` is why that has no type. */
+/**
+ * The fault of a configuration. If the stored object does not match its own schema (`unfit`), that fault takes
+ * precedence over the schema faults of the configuration.
+ */
 export const fault = (
   expected: { readonly apiVersion: string; readonly kind: string },
   type: Type,
@@ -110,14 +114,14 @@ export const fault = (
 const named = (config: JsonValue.JsonObject): string =>
   `${stringAt(config, "metadata", "namespace")}/${stringAt(config, "metadata", "name")}`
 
-/** What is said of a merged object that its type cannot hold, which the schema of applied fields has not told. */
+/** The message if the merged object cannot be decoded although the configuration passed its schema. */
 export const unconverted = (config: JsonValue.JsonObject, text: string): string => {
   const kind = printKind(config)
   return `failed to convert new object (${named(config)}; ${kind}) to proper version: ` +
     `unable to convert unstructured object to ${kind}: ${Restoring.word(text)}`
 }
 
-/** What comes of keys that occur twice: 400 for a strict client, a warning for each of them unless they are ignored. */
+/** Handles duplicate keys: a 400 with strict validation, a warning each by default, nothing if they are ignored. */
 export const repeatedKeys = (
   { warnings }: Pick<Exchange.Exchange, "warnings">,
   { apply, repeated }: Request
@@ -130,10 +134,10 @@ export const repeatedKeys = (
     : undefined
 }
 
-/** Unknown fields were refused before; what the merged object holds is what it may hold. */
+/** Unknown fields were refused earlier, so those in the merged object are allowed. */
 const silent = (options: Exchange.WriteOptions): Exchange.WriteOptions => ({ ...options, fieldValidation: "Ignore" })
 
-/** The object after an apply to the stored one, or to none yet, read and placed as any other body. */
+/** The object after an apply to the stored one, or to none, with the checks of any other body. */
 export const next = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
   request: Request,

@@ -1,6 +1,6 @@
 /**
- * `Body`: from the body of a create or update to a typed object of the resource, with every check that needs the
- * request only: kind, apiVersion, name and namespace against the URL, unknown fields.
+ * `Body`: decodes the body of a create or update as an object of the resource, with every check that needs only the
+ * request: kind, apiVersion, unknown fields, and name and namespace against the URL.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/{create,update,rest}.go and pkg/registry/rest/meta.go.
  */
@@ -22,7 +22,7 @@ type Refused = StatusError.StatusError
 
 const internalVersion = (group: string): string => `${group === "" ? "core" : group.split(".")[0]!}`
 
-/** Why a body of another kind or version is refused. */
+/** The refusal of a body with another kind or version. */
 export const kindFault = (
   exchange: Pick<Exchange.Exchange, "request" | "resource">,
   body: JsonValue.JsonObject
@@ -40,7 +40,7 @@ export const kindFault = (
   const [given, wanted] = [{ apiVersion: version, kind: named }, { apiVersion: expected, kind: resource.kind }]
   const isKnown = Scheme.knows(resource.group, given)
   if (isKnown && Scheme.isSame(given, wanted)) {
-    // What a patch has made of an object is read as what it says it is.
+    // The result of a patch is decoded in the version that it names.
     return exchange.request.method === "PATCH" ? undefined : StatusError.badRequest(
       `the API version in the data (${version}) does not match the expected API version (${expected})`
     )
@@ -60,7 +60,7 @@ const withoutEntries = (body: JsonValue.JsonObject): JsonValue.JsonObject => {
   return { ...body, metadata }
 }
 
-/** An empty list of managers clears it where the type tells empty from absent: in built-in kinds. */
+/** An empty list of managedFields clears them if the type distinguishes empty from missing, as built-in kinds do. */
 const cleared = ({ custom }: Served, body: JsonValue.JsonObject): JsonValue.JsonObject => {
   const entries = at(body, "metadata", "managedFields")
   return custom === undefined && Array.isArray(entries) && entries.length === 0 ? { managedFields: [] } : {}
@@ -76,11 +76,11 @@ const byKeys = (a: string, b: string): number => {
   return mine.endsWith("]") && other.endsWith("]") ? one! - two! : mine < other ? -1 : mine > other ? 1 : 0
 }
 
-/** Unknown fields in the order they are told in: a patch leaves the keys that it has touched sorted. */
+/** Unknown fields in the order in which they are reported: a patch sorts the keys that it has touched. */
 export const told = ({ request, resource }: Exchange.Exchange, unknown: ReadonlyArray<string>): ReadonlyArray<string> =>
   unknown.length > 1 && resource.custom === undefined && request.method === "PATCH" ? unknown.toSorted(byKeys) : unknown
 
-/** Reads a document as an object of the resource; `strict` makes an error of the text about unknown fields. */
+/** Decodes a document as an object of the resource. `strict` makes an error of the message about unknown fields. */
 export const decode = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
@@ -89,12 +89,12 @@ export const decode = (
   merged = false
 ): Effect.Effect<KubeObject, Refused> => {
   const { resource } = exchange
-  // What is no field of a built-in kind is left out, however deep it is.
+  // Unknown fields of a built-in kind are dropped before, however deeply nested.
   const fault = (resource.custom === undefined ? undefined : Bodies.depthFault(exchange, body)) ??
     kindFault(exchange, body)
   if (fault !== undefined) return Effect.fail(fault)
   const entries = at(body, "metadata", "managedFields")
-  // What a client sends back as it got it need not be read field by field.
+  // managedFields that a client returns unchanged need not be decoded.
   const kept = Managers.isCanonical(entries) ? entries : undefined
   const read = kept === undefined ? body : withoutEntries(body)
   const type = resource.custom === undefined
@@ -108,7 +108,7 @@ export const decode = (
     const text = Bodies.unknownFields(exchange, options, told(exchange, unknown))
     if (text !== undefined) return Effect.fail(strict(text))
     const { apiVersion: _, kind: __, metadata: ___, ...rest } = object
-    // Decoded: metadata is an object; what it lacks is filled in by the verb before it is stored.
+    // After decoding, metadata is an object. The verb fills in missing fields before it is stored.
     const metadata = {
       ...Bodies.tidy(objectAt(object, "metadata")),
       ...(kept === undefined ? cleared(resource, body) : { managedFields: kept })
@@ -117,7 +117,7 @@ export const decode = (
   })
 }
 
-/** Why a number of the text cannot be an integer of a built-in kind, whatever its value. */
+/** Why a number in the text cannot be decoded as an integer because of its notation; built-in kinds only. */
 const writtenFault = ({ request, resource }: Exchange.Exchange): string | undefined => {
   const written = resource.custom === undefined ? WrittenNumbers.of(request.body) : []
   const definition = written.length === 0
@@ -131,7 +131,7 @@ const writtenFault = ({ request, resource }: Exchange.Exchange): string | undefi
   return undefined
 }
 
-/** As `decode`, for the body of a POST or PUT. */
+/** Like `decode`, for the body of a POST or PUT. */
 export const read = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions
@@ -142,7 +142,7 @@ export const read = (
     StatusError.badRequest(`${kind} in version ${version} cannot be handled as a ${kind}: ${text}`)
   return Effect.flatMap(Exchange.bodyObject(exchange), (body) => {
     const written = writtenFault(exchange)
-    // What is wrong with the kind is told first.
+    // A fault of the kind takes precedence.
     return written === undefined || kindFault(exchange, body) !== undefined
       ? decode(exchange, options, body, refused)
       : Effect.fail(refused(written))

@@ -1,8 +1,8 @@
 /**
  * `Ownership`: metadata.managedFields of the objects that a request writes.
  *
- * Between the object that was read from the request and admission: what admission, the kind's rules and the server set
- * later belongs to nobody. `settled` comes after: a write that changes nothing but the time of an entry changes nothing.
+ * They are computed between decoding the request and admission, so changes by admission, the kind's strategy and the
+ * server have no manager. `settled` comes last: if only the time of an entry changed, nothing did.
  */
 import { type KubeObject, withoutManagedFields } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
@@ -33,13 +33,16 @@ const customType = (schema: Schema): Types.Type => {
   return type
 }
 
-/** The type of the objects of a resource. */
+/** The type of a resource's objects for server-side apply. */
 export const typeOf = ({ custom, group, kind, version }: Served): Types.Type =>
   custom === undefined
     ? BuiltinTypes.ofDefinition(definitionOf(group, version, kind) ?? "")
     : customType(custom.schema)
 
-/** The resource in the version of an entry, which may not be served; undefined if there is none, or elsewhere. */
+/**
+ * The resource in the version of an entry, which may not be served; undefined if it does not exist or is stored
+ * elsewhere.
+ */
 export const inVersion = ({ core, resource }: Exchange.Exchange, apiVersion: string): Served | undefined => {
   if (apiVersion === apiVersionOf(resource)) return resource
   if (resource.custom !== undefined) return resource.custom.versions.get(apiVersion)
@@ -52,7 +55,7 @@ export const inVersion = ({ core, resource }: Exchange.Exchange, apiVersion: str
   return found?.collection === resource.collection ? found : undefined
 }
 
-/** What of an object does not fit the schema of its version. Built-in kinds fit all of theirs. */
+/** How an object violates the schema of its version; undefined for built-in kinds, which always match theirs. */
 const misfit = ({ custom }: Served, object: unknown): string | undefined => {
   if (custom === undefined) return undefined
   const problems = Checking.problems(customType(custom.schema), object, "allowed")
@@ -60,8 +63,8 @@ const misfit = ({ custom }: Served, object: unknown): string | undefined => {
 }
 
 /**
- * In another version, and nothing else: what a custom resource's schema fills in would look like somebody's field. As
- * nothing is pruned, either, the object may not fit there.
+ * Converts an object without pruning and defaulting: defaults of a custom resource's schema would look like fields of a
+ * manager. Without pruning, the object may not match the schema of the new version.
  */
 const convert = Effect.fnUntraced(function*(exchange: Exchange.Exchange, object: KubeObject, from: string, to: string) {
   const { custom } = exchange.resource
@@ -72,7 +75,7 @@ const convert = Effect.fnUntraced(function*(exchange: Exchange.Exchange, object:
   return problem === undefined ? converted : yield* Effect.fail(StatusError.plain(problem))
 })
 
-/** Why the stored object is not one of its kind any more: its schema has changed. */
+/** How the stored object violates its schema, which may have changed. */
 export const unfit = ({ resource }: Exchange.Exchange, stored: KubeObject | undefined): string | undefined =>
   stored === undefined ? undefined : misfit(resource, stored)
 
@@ -86,16 +89,16 @@ const versionsOf = (exchange: Exchange.Exchange): Converter => {
     typeOf: (version) => {
       if (version === own) return type
       const served = inVersion(exchange, version)
-      // Only of a built-in kind is a version forgotten that is gone.
+      // Entries of unknown versions are dropped for built-in kinds only.
       return served === undefined ? resource.custom && Types.deduced : typeOf(served)
     },
     convert: (object, from, to) => convert(exchange, asObject(object as object), from, to),
-    // The rules of a custom resource speak of their own version only.
+    // The rules of a custom resource apply only to its own version.
     reach: (version, set) => resource.custom === undefined || version === own ? reach(set) : set
   }
 }
 
-/** Who the request writes as. */
+/** The manager as which the request writes. */
 export const writerOf = (
   exchange: Exchange.Exchange,
   { fieldManager }: Exchange.WriteOptions
@@ -106,7 +109,7 @@ export const writerOf = (
   time: Exchange.timestamp(exchange.now)
 })
 
-/** The object with these managedFields instead of its own. */
+/** The object with other managedFields. */
 export const withEntries = (object: KubeObject, managedFields: FieldManager.Entries): KubeObject =>
   managedFields === object.metadata.managedFields
     ? object
@@ -125,19 +128,19 @@ const withEmpty = (value: unknown, [key, ...rest]: ReadonlyArray<string>): unkno
   return { ...object, [key]: withEmpty(object[key], rest) }
 }
 
-/** The object as its body had it, to say whose is what: with empty lists that are stored as none. */
+/** The object with the empty lists that its body contained, although they are not stored; they count for ownership. */
 const sent = ({ emptied }: Exchange.Exchange, object: KubeObject): KubeObject =>
   emptied.reduce((whole, path) => withEmpty(whole, path.match(step) ?? []) as KubeObject, withoutManagedFields(object))
 
-/** The part of an object that a request does not write, whatever it says. */
+/** The part of an object that the request does not write. */
 const unwritten = ({ route }: Exchange.Exchange, object: KubeObject): JsonValue.JsonObject => {
   const { metadata: _, status, ...rest } = object as KubeObject & { readonly status?: JsonValue.JsonObject }
   return route.subresource === "status" ? rest as JsonValue.JsonObject : status === undefined ? {} : { status }
 }
 
 /**
- * Whether something was sent that does not fit its type although nobody refuses it, as it is not written: that is a
- * fault of what is tracked. What is stored fits.
+ * Whether the part of the body that is not written violates its schema. Validation does not refuse it, but tracking
+ * fails. A part that equals the stored one is always valid.
  */
 const isUnreadable = (exchange: Exchange.Exchange, next: KubeObject, stored?: KubeObject): boolean => {
   if (!exchange.resource.strategy.statusSubresource) return false
@@ -146,7 +149,7 @@ const isUnreadable = (exchange: Exchange.Exchange, next: KubeObject, stored?: Ku
     misfit(exchange.resource, part) !== undefined
 }
 
-/** An object to be created. */
+/** A new object with managedFields. */
 export const created = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
@@ -167,14 +170,14 @@ export const created = (
   )
 }
 
-/** An object that is to replace the stored one. */
+/** The replacement of a stored object, with managedFields. */
 export const updated = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
   stored: KubeObject,
   next: KubeObject
 ): Effect.Effect<KubeObject> => {
-  // As any fault of what is tracked: nobody owns anything any more.
+  // As with every failure of tracking, the object loses its managedFields.
   if (unfit(exchange, stored) !== undefined || isUnreadable(exchange, next, stored)) {
     return Effect.succeed(withEntries(next, undefined))
   }
@@ -191,7 +194,7 @@ export const updated = (
   )
 }
 
-/** The stored object, or an empty one, with all that its type writes: an apply is merged into that. */
+/** The live object for an apply: the stored one, or an empty one, with all fields that its type always contains. */
 const liveOf = (resource: Served, stored: KubeObject | undefined): JsonValue.JsonObject => {
   const { custom, group, kind, version } = resource
   const live = stored === undefined ? { apiVersion: apiVersionOf(resource), kind } : { ...withoutManagedFields(stored) }
@@ -199,7 +202,7 @@ const liveOf = (resource: Served, stored: KubeObject | undefined): JsonValue.Jso
   return definition === undefined ? live : GoZero.complete(definition, live)
 }
 
-/** The stored object, or none yet, with a configuration applied to it. */
+/** Applies a configuration to the stored object, or to none. */
 export const applied = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
@@ -216,8 +219,8 @@ export const applied = (
 }
 
 /**
- * The object with the entries of the stored one, if nothing but their times is different. After this, two objects with
- * other entries are different.
+ * The object with the stored managedFields if only their times differ. So if managedFields differ afterwards, the
+ * object has changed.
  */
 export const settled = (next: KubeObject, stored: KubeObject): KubeObject => {
   const entries = next.metadata.managedFields
@@ -229,10 +232,10 @@ export const settled = (next: KubeObject, stored: KubeObject): KubeObject => {
     : next
 }
 
-/** Who the server is to itself, where it writes through its own API. */
+/** The manager of the server's own writes. */
 const server = "kube-apiserver"
 
-/** A built-in object whose status the server itself has changed. */
+/** A built-in object whose status was changed by the server itself. */
 export const statusTouched = (
   { collection, definition, now }: { readonly collection: string; readonly definition: string; readonly now: number },
   stored: KubeObject,

@@ -1,5 +1,6 @@
 /**
- * `Patching`: the patch formats but server-side apply (see `ApplyPatch`), by content type, as functions from the stored object to the patched one.
+ * `Patching`: the patch formats other than server-side apply (see `ApplyPatch`), by content type, as functions from the
+ * stored to the patched object.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/patch.go.
  */
@@ -16,7 +17,7 @@ import * as ApplyPatch from "./ApplyPatch.ts"
 
 type Refused = StatusError.StatusError
 
-/** The type of the document: the resource's own, or that of a subresource. */
+/** The type of the document: that of the resource, or of a subresource. */
 interface Type {
   readonly group: string
   readonly version: string
@@ -26,24 +27,26 @@ interface Type {
 const { json, merge, objectOrFault, typeOf } = Patches
 const strategic = "application/strategic-merge-patch+json"
 
-/** The content types a resource reads, apart from those of an apply: custom resources have no strategic merge. */
+/**
+ * The content types that a resource accepts besides server-side apply: custom resources have no strategic merge patch.
+ */
 const readable = (resource: Served): ReadonlyArray<string> =>
   resource.custom === undefined ? [json, merge, strategic] : [json, merge]
 
-/** 415. Built-in kinds do not say what they read. */
+/** The 415. For built-in kinds it does not list the accepted types. */
 const unsupported = (resource: Served): StatusError.StatusError =>
   resource.custom === undefined
     ? StatusError.unsupportedMediaType
     : StatusError.unsupportedMediaTypes([...readable(resource), ApplyPatch.contentType])
 
-/** True for a strategic merge patch. */
+/** Whether a request is a strategic merge patch. */
 export const isStrategic = (request: Pick<Request, "headers">): boolean => typeOf(request) === strategic
 
-/** 415 for a content type that is no patch of the resource. */
+/** The 415 for a content type that is not a patch of the resource. */
 export const unreadable = ({ request, resource }: Exchange.Exchange): Refused | undefined =>
   [...readable(resource), ApplyPatch.contentType].includes(typeOf(request)) ? undefined : unsupported(resource)
 
-/** How to apply the request's patch; 415 for a content type that is none, 400 for a body that is no patch. */
+/** The function that applies the request's patch; 415 for an unknown content type, 400 for an invalid patch. */
 export const reader = (
   exchange: Exchange.Exchange,
   patched: Type = exchange.resource
@@ -52,7 +55,7 @@ export const reader = (
   const type = typeOf(request)
   if (!readable(resource).includes(type)) return Effect.fail(unsupported(resource))
   if (type !== strategic) return Effect.succeed(Patches.read(type, request.body))
-  // To a map of Go, null is an empty one.
+  // Go decodes null to a map as an empty one.
   const body = Patches.objectBody(request.body ?? {}, (said) => StatusError.badRequest(said))
   if (Result.isFailure(body)) return Effect.succeed(() => Effect.fail(body.failure))
   const definition = definitionOf(patched.group, patched.version, patched.kind) ?? ""

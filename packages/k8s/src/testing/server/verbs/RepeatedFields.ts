@@ -1,12 +1,12 @@
 /**
- * `RepeatedFields`: a body of a built-in kind in which keys occur twice, as Go's decoder leaves its type.
+ * `RepeatedFields`: decodes a body of a built-in kind that contains duplicate keys, as Go's decoder does.
  *
- * What comes again is decoded into what is there already: objects and maps merge, the items of a list are merged by
- * index and the list is as long as the last, anything else is replaced. A value of a map begins anew, and so does what
- * reads itself, such as an amount or a time. Null takes pointers, lists and maps away and leaves the rest as it is.
+ * Go decodes a repeated value into the existing one: objects and maps merge; list items merge by index, and the list
+ * gets the length of the last one; anything else is replaced. A value of a map starts anew, and so does a type with its
+ * own decoder, such as a quantity or a time. Null removes pointers, lists and maps, and leaves everything else
+ * unchanged.
  *
- * On the way it is told, in the order of the text, which fields are unknown and which come twice; not what is inside
- * unknown ones.
+ * Unknown and duplicate fields are reported in the order of the text, except for those within unknown fields.
  *
  * Source: sigs.k8s.io/json internal/golang/encoding/json, decode.go (`object`, `array`, `literalStore`) and
  * kubernetes_patch.go (`saveStrictError`).
@@ -27,25 +27,25 @@ const { Entries } = DuplicateFields
 
 export interface Merged {
   readonly object: JsonValue.JsonObject
-  /** What strict decoding says of it: `duplicate field "data.a"`. */
+  /** The strict decoding errors: `duplicate field "data.a"`. */
   readonly said: ReadonlyArray<string>
 }
 
-/** More is not kept. */
+/** The maximum number of errors. */
 const maxSaid = 100
 
-/** A list of Go: what it held beyond its present length is still there when it grows again. */
+/** A slice in Go: items beyond its present length are kept, and reappear when it grows again. */
 class Slice {
   readonly backing: Array<unknown> = []
   length = 0
 }
 
-/** A struct or map that is being filled. */
+/** A struct or map that is being decoded. */
 class Fields {
   readonly values = new Map<string, unknown>()
 }
 
-/** A value in which the last of several entries counts, as in a map that nobody knows the type of. */
+/** A value in which the last of several duplicate entries counts, as in a map without a type. */
 const plain = (written: Written): unknown =>
   written instanceof Entries
     ? Object.fromEntries(written.entries.map(([key, value]) => [key, plain(value)]))
@@ -64,7 +64,7 @@ const finished = (value: unknown): unknown => {
 class Merging {
   readonly said = new Set<string>()
 
-  /** What decoding a value into what was there leaves. */
+  /** Decodes a value into the previous one. */
   into(schema: Schema, written: Written, before: unknown, path: string, owner: string): unknown {
     const definition = schema.ref ?? owner
     const type = schema.ref === undefined ? schema : definitions[schema.ref] ?? {}
@@ -99,7 +99,7 @@ class Merging {
       if (seen.has(key)) this.say("duplicate", here)
       seen.add(key)
       const before = into.values.get(key)
-      // What is wrong with the first stays wrong.
+      // A value that could not be decoded stays invalid.
       const wrong = (before ?? null) !== null && !BuiltinSchema.fits(finished(before), schema, definition)
       if (wrong || (written === null && properties !== undefined && this.stays(definition, key, schema, before))) {
         continue
@@ -112,7 +112,7 @@ class Merging {
     return into
   }
 
-  /** Whether null leaves a field as it is. */
+  /** Whether null leaves a field unchanged. */
   private stays(definition: string, key: string, schema: Schema, before: unknown): boolean {
     if (before === undefined || GoZero.isPointer(definition, key)) return false
     return schema.ref === undefined
@@ -139,8 +139,8 @@ class Merging {
 }
 
 /**
- * The request of an exchange with its body as the type reads it, where keys occur twice. The objects of custom kinds
- * and patches are maps, in which the last of several entries counts.
+ * The exchange with its body decoded by the type of the resource, if it contains duplicate keys. Custom resources and
+ * patches are decoded to maps, in which the last entry counts.
  */
 export const asRead = (exchange: Exchange.Exchange): Exchange.Exchange => {
   const { request, resource, route } = exchange
@@ -163,7 +163,7 @@ export const asRead = (exchange: Exchange.Exchange): Exchange.Exchange => {
 
 const deleteOptions = { group: "", version: "v1", kind: "DeleteOptions" } as const
 
-/** The body that was written so, in the type of a definition; undefined for what is no object. */
+/** Decodes a body as a definition's type; undefined if it is not an object. */
 export const merge = (definition: string, written: Written): Merged | undefined => {
   if (!(written instanceof Entries)) return undefined
   const merging = new Merging()

@@ -1,5 +1,5 @@
 /**
- * `create`: POST of a collection, and the creating half of a PUT.
+ * `create`: POST to a collection, and PUT of an object that does not exist.
  *
  * Source: k8s.io/apiserver/pkg/registry/generic/registry/store.go `Create` and pkg/registry/rest/create.go.
  */
@@ -20,10 +20,10 @@ import * as Versions from "./Versions.ts"
 
 type Refused = StatusError.StatusError
 
-/** How often a generated name is tried. */
+/** The maximum number of attempts to generate an unused name. */
 const attempts = 8
 
-/** The object without what only the server may say of it. */
+/** The object without the fields that only the server sets. */
 const wiped = (object: KubeObject): KubeObject => {
   const { creationTimestamp: _, deletionGracePeriodSeconds: __, deletionTimestamp: ___, uid: ____, ...metadata } =
     object.metadata
@@ -71,7 +71,7 @@ const attempt = Effect.fnUntraced(function*(
   if (resource.custom !== undefined) {
     exchange.warnings.push(...MetadataRules.finalizerWarnings(admitted.metadata.finalizers, undefined))
   }
-  // A dry run does not get as far as the store, which is what minds, and what would take the version away.
+  // A dry run does not reach the store, which would refuse the version or remove it.
   if (!options.dryRun && Metadata.setVersion(resourceVersion)) {
     return yield* Effect.fail(StatusError.plain("resourceVersion should not be set on objects to be created"))
   }
@@ -80,7 +80,7 @@ const attempt = Effect.fnUntraced(function*(
   const existing = core.storage.get(resource.collection, key)
   if (existing !== undefined) {
     const generated = (admitted.metadata.generateName ?? "") !== ""
-    // Who makes names knows an object by the group that it is stored in.
+    // Name generation knows an object by the group in which it is stored.
     const [plural = "", ...group] = resource.collection.split(".")
     const target = generated ? { plural, group: group.join(".") } : resource
     return yield* Effect.fail(StatusError.alreadyExists(target, admitted.metadata.name, {
@@ -100,7 +100,7 @@ const attempt = Effect.fnUntraced(function*(
   return yield* Versions.show(resource, stored)
 })
 
-/** Creates an object that `Body` has read and placed. */
+/** Creates an object that `Body` has decoded and placed. */
 export const createObject = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
@@ -111,7 +111,7 @@ export const createObject = (
     (owned) => createOwned(exchange, options, owned)
   )
 
-/** Creates an object whose managedFields are known. */
+/** Creates an object that has its managedFields already. */
 export const createOwned = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
@@ -156,7 +156,7 @@ export const create: Exchange.Verb = Effect.fnUntraced(function*(exchange: Excha
   const options = yield* Exchange.writeOptions(exchange, "CreateOptions")
   const body = yield* Body.read(exchange, options)
   const placed = yield* Bodies.placed(exchange, body)
-  // Where a URL with a name takes a POST, the name in it means nothing.
+  // In a POST to a URL with a name, that name is ignored.
   const object = yield* createObject(exchange, options, placed)
   return { _tag: "Object", status: 201, object } as const satisfies Exchange.Answer
 }) as (exchange: Exchange.Exchange) => Effect.Effect<Exchange.Answer, Refused>

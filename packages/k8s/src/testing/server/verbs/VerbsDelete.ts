@@ -1,8 +1,8 @@
 /**
  * `delete` and `deletecollection`.
  *
- * A collection is deleted object by object, in the order of a list; it is not atomic, and an object that is gone
- * meanwhile does not matter.
+ * A collection is deleted object by object, in list order. This is not atomic; objects that disappear meanwhile are
+ * skipped.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Status } from "@effect-operator/core/Status"
@@ -38,16 +38,18 @@ const decisions: Readonly<Record<string, typeof Deletion.decide>> = {
   "customresourcedefinitions.apiextensions.k8s.io": Deletion.decideDefinition
 }
 
-/** An object without finalizers; where it is kept as it is, not as a type has it, an empty list of them is left. */
+/** An object without finalizers; custom objects, which have no Go type, keep an empty list. */
 const released = ({ custom }: Served, object: KubeObject): KubeObject =>
   custom === undefined ? object : { ...object, metadata: { ...object.metadata, finalizers: [] } }
 
-/** How admission is asked about a deletion: by name, nameless as about each of a collection, or not at all. */
+/**
+ * How admission is called for a deletion: by name, without a name as for the objects of a collection, or not at all.
+ */
 export type Asking = "named" | "nameless" | "none"
 
 /**
- * Takes an object out of the store, and the one of the same name that its kind takes along: after the fact, unasked,
- * and whether or not that can be done.
+ * Removes an object from the store, then the object of the same name that its kind takes along. The latter needs no
+ * admission, and its failure is ignored.
  */
 export const expunge = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
@@ -64,7 +66,7 @@ export const expunge = Effect.fnUntraced(function*(
   return change
 })
 
-/** Deletes one object; the result is what is left of it, or what it was. */
+/** Deletes one object; returns what is left of it, or its last state. */
 export const deleteObject = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
   name: string,
@@ -76,7 +78,7 @@ export const deleteObject = Effect.fnUntraced(function*(
   const key = Exchange.storageKey(namespace, name)
   const dryRun = options.dryRun.length > 0
   const drains = resource.collection in decisions
-  // What is drained before it goes is known by its uid from the start.
+  // A kind that is drained before it is removed gets its uid as a precondition at the start.
   const precise = ({ metadata: { uid } }: KubeObject) => drains ? { ...options, uid: options.uid ?? uid } : options
   const review = (oldObject: KubeObject) =>
     asking === "none" ? Effect.void : Admission.review(
@@ -94,7 +96,7 @@ export const deleteObject = Effect.fnUntraced(function*(
     if (stored === undefined) return yield* Effect.fail(Exchange.notFound(exchange, name))
     const fault = Deletion.preconditionFault(stored, options, drains)
     if (fault !== undefined) {
-      // Where two groups have a kind, it is told as it is stored.
+      // For a kind that exists in two groups, the message names the group in which it is stored.
       const [, ...group] = resource.collection.split(".")
       const named = drains ? resource : { group: group.join("."), plural: resource.kind }
       return yield* Effect.fail(StatusError.conflict(named, name, fault))
@@ -103,7 +105,7 @@ export const deleteObject = Effect.fnUntraced(function*(
     if (Deletion.isPending(stored, resource.strategy, options, now)) return { gone: false, object: shown }
     yield* review(shown)
     const decide = decisions[resource.collection] ?? Deletion.decide
-    // What is marked of a custom object, or was before, is written in the form of today.
+    // A custom object that is marked for deletion is written in the current storage version.
     const base = resource.custom === undefined ? stored : shown
     const outcome = decide(base, resource.strategy, options, now)
     const marked = outcome._tag === "Mark" ? outcome.object : outcome._tag === "Remove" ? outcome.marked : base
@@ -114,7 +116,7 @@ export const deleteObject = Effect.fnUntraced(function*(
     if (
       outcome._tag === "Remove" && outcome.released !== undefined && options.resourceVersion !== undefined && !dryRun
     ) {
-      // The server means to renew the precondition after it has taken the finalizers away, and loses it instead.
+      // The server intends to update the precondition after it has removed the finalizers, but loses it instead.
       const why =
         `ResourceVersion in precondition: , ResourceVersion in object meta: ${stored.metadata.resourceVersion}`
       return yield* Effect.fail(Exchange.storageConflict(exchange, { name, namespace }, dryRun, why))
@@ -126,9 +128,9 @@ export const deleteObject = Effect.fnUntraced(function*(
       ? freeze(encoded)
       : core.storage.put(resource.collection, key, namespace, encoded).object
     if (outcome._tag !== "Remove") return { gone: false, object: yield* Versions.show(resource, last) }
-    // Marked and removed are two steps, and admission is asked before each.
+    // Marking and removing are two steps, with admission before each.
     if (encoded !== undefined) yield* review(yield* Versions.show(resource, last))
-    // A dry run does not come to the removal where finalizers are taken away before.
+    // If finalizers are removed first, a dry run does not reach the removal of the object.
     if (dryRun && outcome.released !== undefined) {
       return { gone: false, object: freeze(released(resource, outcome.released)) }
     }
@@ -148,7 +150,7 @@ export const remove: Exchange.Verb = Effect.fnUntraced(function*(exchange: Excha
   if (gone && !resource.strategy.answersDeleted) {
     return { _tag: "Plain", status: 200, body: success(exchange, object) } as const
   }
-  // The oldest way to ask for cascading deletion is answered "accepted" while the object is still there.
+  // The oldest way to request cascading deletion gets a 202 while the object still exists.
   return { _tag: "Object", status: !gone && asked.orphanDependents === false ? 202 : 200, object } as const
 })
 
@@ -164,7 +166,7 @@ export const removeCollection: Exchange.Verb = Effect.fnUntraced(function*(excha
   exchange.warnings.push(...resource.strategy.deletionWarnings(asked))
   if (wanted !== undefined && parameter(request, "continue") === undefined) yield* Reading.reached(core.storage, wanted)
   const limit = Number(parameter(request, "limit") ?? 0)
-  // What is to be deleted is read in pages, also without a limit.
+  // The objects to delete are read in pages, even without a limit.
   const planned = Reading.plan(exchange, wanted, Reading.isSingle(exchange, fields), limit >= 0)
   const { from, listing, revision } = yield* Effect.fromResult(planned)
   const start = Reading.indexFrom(listing.keys, from)
@@ -180,7 +182,7 @@ export const removeCollection: Exchange.Verb = Effect.fnUntraced(function*(excha
       Effect.catchIf((error) => error.status === 404, () => Effect.void)
     )
   }
-  // What was deleted is told as it was listed.
+  // The response contains the objects as they were listed.
   const { keys } = listing
   const [custom, selected] = [resource.custom !== undefined, matches !== undefined]
   const metadata = Reading.pageMetadata(exchange, { custom, revision, keys, next, selected })

@@ -1,8 +1,8 @@
 /**
  * `get`, `list` and `watch`.
  *
- * A list is always consistent: there is no cache that could lag. Pages after the first show the state at the revision
- * of the first, which their `continue` token carries together with the key to go on from.
+ * Lists are always consistent: no cache can lag behind. All pages of a list show the state at the revision of the first
+ * one. The `continue` token contains that revision and the key at which to continue.
  *
  * Source: k8s.io/apiserver/pkg/storage/etcd3/store.go, pkg/storage/continue.go, and for the rules on
  * resourceVersionMatch and sendInitialEvents k8s.io/apimachinery/pkg/apis/meta/internalversion/validation.
@@ -34,7 +34,7 @@ export const get: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange
   return { _tag: "Object", status: 200, object: yield* Versions.show(resource, found, wanted === undefined) } as const
 })
 
-/** Whether a list comes from the cache of a real server rather than from etcd. */
+/** Whether a real server would answer this list from its cache rather than from etcd. */
 const cached = ({ request }: Exchange.Exchange): boolean => {
   const version = parameter(request, "resourceVersion") ?? ""
   if ((parameter(request, "continue") ?? "") !== "") return false
@@ -60,7 +60,7 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   if (Result.isFailure(planned)) return yield* Effect.fail(planned.failure)
   const { from, listing, revision } = planned.success
   const asked = Number(parameter(request, "limit") ?? 0)
-  // The cache ignores limits from version 0, and Events have none.
+  // The watch cache ignores limits at version 0; Events have no watch cache.
   const pages = asked > 0 && !single &&
     (parameter(request, "resourceVersion") !== "0" || resource.collection === "events")
   const limit = pages ? asked : Number.POSITIVE_INFINITY
@@ -72,7 +72,7 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   return { _tag: "List", items, metadata } as const
 })
 
-/** `watch=true` on a collection, or the old path prefix. */
+/** `watch=true` on a collection, or the deprecated watch path. */
 export const watch: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, random, request, resource, route } = exchange
   const parsed = yield* Effect.fromResult(Selecting.parse(request))
@@ -98,7 +98,7 @@ export const watch: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchan
   const late = since !== undefined && flag(request, "sendInitialEvents")
     ? yield* Effect.option(Effect.flip(Reading.reached(core.storage, since)))
     : Option.none()
-  // What was not reached is told in a watch, not instead of one.
+  // A version that is not reached yet is reported as an event of the watch, not as its response.
   if (Option.isSome(late)) {
     return { _tag: "Watch", events: Stream.make({ type: "ERROR" as const, object: late.value.body }) } as const
   }

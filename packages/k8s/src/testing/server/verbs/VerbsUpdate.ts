@@ -1,9 +1,9 @@
 /**
- * `update` and `patch`, of objects and of their status: everything that replaces a stored object by another.
+ * `update` and `patch` of objects and their status: everything that replaces a stored object.
  *
- * One function, `change`, does it for all of them: it asks for the new object, judges it against the stored one, and
- * stores it only if that is still the one it was judged against; otherwise it starts anew. Whether starting anew can
- * help is the resourceVersion's business: a request that names a stale one loses with a Conflict.
+ * All of them use one function, `change`. It computes the new object, validates it against the stored one, and stores
+ * it only if the stored one has not changed meanwhile; otherwise it starts again. If the request names a stale
+ * resourceVersion, starting again ends in a Conflict.
  *
  * Source: k8s.io/apiserver/pkg/registry/generic/registry/store.go `Update`, pkg/registry/rest/update.go.
  */
@@ -35,16 +35,19 @@ import * as Versions from "./Versions.ts"
 
 type Refused = StatusError.StatusError
 
-/** Which part of an object a request writes. */
+/** The part of an object that a request writes. */
 export type Part = "object" | "status" | "finalize"
 
 export interface Update {
   readonly exchange: Exchange.Exchange
   readonly options: Exchange.WriteOptions
   readonly part: Part
-  /** A PATCH says "immutable" where a PUT says "conflict". */
+  /** Whether this is a PATCH, whose uid mismatch is reported as "immutable" rather than "conflict". */
   readonly patch: boolean
-  /** How admission sees a write through a window such as Scale, whose own writer has asked the mutating plugins. */
+  /**
+   * The attributes for validating admission of a write through a view such as Scale. Mutating admission was called with
+   * the view before.
+   */
   readonly view?: (
     attributes: Admission.Attributes,
     next: KubeObject,
@@ -65,7 +68,7 @@ const uidConflict = (
     `UID in precondition: ${wanted}, UID in object meta: ${found}`
   )
 
-/** What a write to the status subresource makes of the stored object. */
+/** The stored object after a write to its status subresource. */
 const statusWrite = (exchange: Exchange.Exchange, next: KubeObject, stored: KubeObject): KubeObject => {
   const { strategy } = exchange.resource
   const { labels: _, ...written } = next.metadata
@@ -86,7 +89,7 @@ const statusWrite = (exchange: Exchange.Exchange, next: KubeObject, stored: Kube
   )
 }
 
-/** `finalize` of a Namespace writes the spec's finalizers and nothing else of the spec. */
+/** `finalize` of a Namespace writes only the finalizers of the spec. */
 const finalizeWrite = (next: KubeObject, stored: KubeObject): KubeObject => {
   const finalizers = at(next, "spec", "finalizers")
   const { finalizers: _, ...spec } = (at(stored, "spec") ?? {}) as Record<string, unknown>
@@ -102,7 +105,7 @@ const finalizerFaults = (next: KubeObject): ReadonlyArray<FieldError.FieldError>
     MetadataRules.validateFinalizerName(String(name), `spec.finalizers[${index}]`)
   )
 
-/** The new object with everything in it that no client can change. */
+/** The new object with all fields that clients cannot change. */
 const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject): KubeObject => {
   const { strategy } = exchange.resource
   const own = stored.metadata
@@ -136,14 +139,14 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
       uid: metadata.uid ?? own.uid,
       creationTimestamp: own.creationTimestamp,
       generation: generation === 0 ? undefined : generation,
-      // A deletion cannot be taken back; a client that sets one is told so by the validation.
+      // A deletion cannot be undone; validation reports a client that sets one.
       deletionTimestamp: own.deletionTimestamp ?? metadata.deletionTimestamp,
       deletionGracePeriodSeconds: own.deletionGracePeriodSeconds ?? metadata.deletionGracePeriodSeconds
     }) as KubeObject["metadata"]
   }
 }
 
-/** What the registry says of metadata, of whatever kind: as of a new object, and as of an update. */
+/** The registry's validation of metadata for every kind: as of a new object, and as of an update. */
 const metadataFaults = ({ resource }: Exchange.Exchange, next: KubeObject, stored: KubeObject) => [
   ...MetadataRules.validateObjectMeta(next.metadata, {
     namespaced: resource.scope === "Namespaced",
@@ -166,7 +169,7 @@ const faults = ({ exchange, part }: Update, next: KubeObject, stored: KubeObject
     ? [Math.min(judgedWithStatus, 1), Math.max(judgedWithStatus - 1, 0)]
     : [1, whole ? judgedAnew : 0]
   const ofMetadata = [
-    // The kind's own validation judges metadata again, and every cause is told as often as it is found.
+    // The kind's own validation includes metadata again, and every fault is reported each time it is found.
     ...metadataFaults(exchange, next, stored),
     ...repeated(updated, () => MetadataRules.validateObjectMetaUpdate(next.metadata, stored.metadata, options)),
     ...repeated(
@@ -197,14 +200,14 @@ const warnings = ({ exchange: { resource: { strategy } }, part }: Update, next: 
     ? strategy.statusWarnings(next, stored)
     : []
 
-/** True if this update is the end of an object that waited only for it. */
+/** Whether this update completes a pending deletion. */
 const endsDeletion = (exchange: Exchange.Exchange, next: KubeObject, stored: KubeObject): boolean =>
   stored.metadata.deletionTimestamp !== undefined &&
   (next.metadata.finalizers ?? []).length === 0 &&
   (stored.metadata.deletionGracePeriodSeconds ?? 0) === 0 &&
   (exchange.resource.collection !== "namespaces" || arrayAt(next, "spec", "finalizers").length === 0)
 
-/** One try: the answer, or `undefined` if the stored object changed meanwhile. */
+/** One attempt: the answer, or `undefined` if the stored object changed meanwhile. */
 const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject, raw: KubeObject, stored: KubeObject) {
   const { exchange, options, patch, view } = update
   const { core, resource, route } = exchange
@@ -212,14 +215,14 @@ const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject,
   if (uid !== "" && uid !== stored.metadata.uid && !patch) {
     return yield* Effect.fail(uidConflict(exchange, options, uid, stored.metadata.uid))
   }
-  // What a patch has made of an object is not looked at before it is admitted.
+  // The result of a patch is not checked before mutating admission.
   const sent = patch ? written : Metadata.mergeOwners(exchange, written)
   const attributes = Admission.attributes(exchange, "UPDATE", {
     object: sent,
     oldObject: stored,
     dryRun: options.dryRun
   })
-  // What is seen through a view was admitted as it is seen.
+  // Mutating admission of a view was called with the view.
   const mutated = view === undefined ? yield* Admission.admit(core, attributes, sent) : sent
   const next = Metadata.mergeOwners(exchange, mutated, " after mutating admission happens")
   const escalation = Escalation.fault(exchange, next, stored)
@@ -248,7 +251,8 @@ const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject,
   const key = Exchange.storageKey(route.namespace, route.name)
   if (core.storage.get(resource.collection, key) !== raw) return undefined
   const ends = endsDeletion(exchange, admitted, stored)
-  // A custom object stored in another form than it would be now is stored anew: so objects migrate.
+  // A custom object whose stored form differs from the current one is stored again: this is how storage migration
+  // works.
   const same = admitted.metadata.managedFields === stored.metadata.managedFields &&
     JsonValue.equals(admitted, stored) && (resource.custom === undefined || JsonValue.equals(encoded, raw))
   if (!ends && same) return stored
@@ -261,10 +265,10 @@ const attempt = Effect.fnUntraced(function*(update: Update, written: KubeObject,
   return yield* Versions.show(resource, change.object)
 })
 
-/** How often a patch is tried against an object that keeps changing. A PUT cannot be tried again. */
+/** The maximum number of attempts of a patch if the object keeps changing. A PUT cannot be retried. */
 const attempts = 5
 
-/** Replaces the stored object by what `next` makes of it. */
+/** Replaces the stored object with the result of `next`. */
 export const change = Effect.fnUntraced(function*(
   update: Update,
   next: (stored: KubeObject) => Effect.Effect<KubeObject, Refused>
@@ -281,11 +285,11 @@ export const change = Effect.fnUntraced(function*(
   return yield* Effect.fail(StatusError.conflict(resource, route.name, StatusError.objectModified))
 })
 
-/** Whether a document is what the URL names. Of a built-in kind, reading it has told. */
+/** Whether a document has the kind and version of the URL. For built-in kinds, decoding has checked that. */
 const isOwn = ({ resource }: Exchange.Exchange, { apiVersion, kind }: KubeObject): boolean =>
   kind === resource.kind && apiVersion === apiVersionOf(resource)
 
-/** Why a custom object may not be replaced by one of another kind or version. */
+/** The refusal of a custom object with another kind or version. */
 const typeFault = (update: Update, next: KubeObject, stored: KubeObject): Refused => {
   const { exchange } = update
   const { resource, route } = exchange
@@ -300,8 +304,8 @@ const typeFault = (update: Update, next: KubeObject, stored: KubeObject): Refuse
 }
 
 /**
- * What is to replace the stored object. The status is taken out of a document of any kind; but whose fields there are
- * in one of another kind nobody can tell, and the object loses all its managers.
+ * The replacement of the stored object. A status is accepted from a document of any kind, but fields of another kind
+ * cannot be tracked, so the object then loses all managedFields.
  */
 const replacement = (update: Update, next: KubeObject, stored: KubeObject) => {
   const { exchange, options, part } = update
@@ -333,7 +337,7 @@ export const replace = (part: Part): Exchange.Verb =>
       if (uid !== "") return yield* Effect.fail(uidConflict(exchange, options, uid, ""))
       const { resourceVersion: _, ...metadata } = placed.metadata
       yield* mayCreate(exchange)
-      // The server fills in a resourceVersion before the object is stored.
+      // The server sets a resourceVersion before the object is stored.
       const created = yield* createObject(exchange, options, { ...placed, metadata } as KubeObject)
       return answer(created, 201)
     }
@@ -341,17 +345,17 @@ export const replace = (part: Part): Exchange.Verb =>
     return answer(yield* change(update, (stored) => replacement(update, placed, stored)))
   })
 
-/** Who replaces or applies what is not there creates it, and must be allowed that, too. */
+/** A PUT or apply that creates an object requires permission to create it. */
 const mayCreate = (exchange: Exchange.Exchange): Effect.Effect<void, StatusError.StatusError> => {
   const { core, request, route, user } = exchange
   const attributes = { ...Attributes.fromRequest(request, route), verb: "create" }
   const { allowed, reason } = core.authorizer.authorize(user, attributes)
-  // Its header is that of requests which are refused before they are read.
+  // Without the header of refusals that precede decoding.
   const { headers: _, ...refused } = Attributes.forbidden(user, attributes, reason)
   return allowed ? Effect.void : Effect.fail(refused)
 }
 
-/** PATCH of type apply: of an object that is not there, it creates it. */
+/** A PATCH with server-side apply. If the object does not exist, it is created. */
 const apply = Effect.fnUntraced(function*(exchange: Exchange.Exchange, part: Part) {
   const { core, resource, route } = exchange
   const options = yield* Exchange.writeOptions(exchange, "ApplyOptions")
@@ -359,7 +363,7 @@ const apply = Effect.fnUntraced(function*(exchange: Exchange.Exchange, part: Par
   if (misnamed !== undefined) return yield* Effect.fail(misnamed)
   const key = Exchange.storageKey(route.namespace, route.name)
   const isStored = core.storage.get(resource.collection, key) !== undefined
-  // What cannot be created is missed before the patch is looked at.
+  // If the object cannot be created, the 404 precedes any error of the patch.
   if (!isStored && part !== "object") return yield* Effect.fail(Exchange.notFound(exchange))
   const request = yield* ApplyPatch.read(exchange, options)
   if (isStored) {
@@ -376,14 +380,14 @@ const apply = Effect.fnUntraced(function*(exchange: Exchange.Exchange, part: Par
   return answer(yield* createOwned(exchange, options, asObject({ ...next, metadata })), 201)
 })
 
-/** A strategic merge patch works on a value of the type, which what it says of apiVersion and kind cannot change. */
+/** A strategic merge patch applies to a typed value, so it cannot change apiVersion and kind. */
 const typed = ({ request, resource }: Exchange.Exchange, patched: JsonValue.JsonObject): JsonValue.JsonObject =>
   Patching.isStrategic(request) &&
     [patched["apiVersion"], patched["kind"]].every((text) => text === undefined || typeof text === "string")
     ? { ...patched, apiVersion: apiVersionOf(resource), kind: resource.kind }
     : patched
 
-/** Reads what a patch has made of an object; that it cannot be read is a fault of the patch. */
+/** Decodes the result of a patch; a failure is reported as a fault of the patch. */
 const readPatched = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
@@ -424,7 +428,7 @@ const readDocument = (
       (text) => FieldError.invalid("patch", print(document), Restoring.bare(text))
     )
   const whole = read(patched, FieldError.goJson)
-  // Which fault comes first depends on the order of fields, which is not looked at where there is none.
+  // Which fault comes first depends on the order of fields, which matters only if there is a fault.
   return definition === undefined
     ? whole
     : Effect.catch(
@@ -434,8 +438,8 @@ const readDocument = (
 }
 
 /**
- * What is said of a patched built-in object that has lost its apiVersion: it is read as the server's own type, which
- * knows none of the fields, and has no name.
+ * The refusal of a patched built-in object without an apiVersion: it is decoded as the server's internal type, which
+ * knows none of the fields and has no name.
  */
 const versionless = (
   exchange: Exchange.Exchange,
@@ -456,7 +460,7 @@ const versionless = (
   return StatusError.invalid("", "", "", [FieldError.invalid("patch", printed, text)])
 }
 
-/** Reads what the patch of a request has made of an object, which may be a window on the one that is stored. */
+/** Decodes the result of a request's patch, which may be a view of the stored object. */
 export const readPatch = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,

@@ -1,12 +1,12 @@
 /**
- * `Versions`: a stored object in the version of a request, and the object of a request in the version of the store.
+ * `Versions`: converts stored objects to the version of a request, and objects of a request to the storage version.
  *
- * Verbs convert here and nowhere else. A conversion is a function, unless the definition of the resource names a
- * conversion webhook: then it is a call to somebody else, which takes time and may fail. Whoever converts before a write
- * must therefore look again, after it, whether the store is still as it was.
+ * Verbs convert only with this module. A conversion is a plain function, unless the definition of the resource names a
+ * conversion webhook: then it is a call that takes time and may fail. Code that converts before a write must therefore
+ * check afterwards that the stored object is unchanged.
  *
- * What a webhook made of a stored object is remembered with the object, as a watch cache does for each version: watches,
- * updates and reads at resourceVersion 0 see that. Any other read asks anew, as a real server does, which then reads
+ * The result of a webhook is cached with the stored object, as a watch cache does for each version. Watches, updates
+ * and reads at resourceVersion 0 use the cached result. All other reads convert again, like a real server that reads
  * from etcd.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
@@ -24,19 +24,19 @@ import * as GoZero from "../go/GoZero.ts"
 
 type Refused = StatusError.StatusError
 
-/** An object as a version shows it; with `fresh` false, as it was shown before. */
+/** A stored object in the version of `Served`; with `fresh` false, a cached result is used. */
 export const show = ({ conversion }: Served, stored: KubeObject, fresh = true): Effect.Effect<KubeObject, Refused> =>
   conversion._tag === "Local"
     ? Effect.succeed(conversion.fromStorage(stored))
     : Effect.map(conversion.fromStorage([stored], fresh), ([shown]) => shown!)
 
-/** An object of a version as it is stored. */
+/** An object of a version in its stored form. */
 export const store = ({ conversion }: Served, object: KubeObject): Effect.Effect<KubeObject, Refused> =>
   conversion._tag === "Local" ? Effect.succeed(conversion.toStorage(object)) : conversion.toStorage(object)
 
 /**
- * The stored object that an update starts from. A real server takes it from its watch cache, and finds out what is in
- * etcd by converting it back.
+ * The stored object that an update starts from. A real server takes it from its watch cache, and converts it back to
+ * compare it with etcd.
  */
 export const current = (resource: Served, stored: KubeObject): Effect.Effect<KubeObject, Refused> => {
   const { conversion } = resource
@@ -44,7 +44,7 @@ export const current = (resource: Served, stored: KubeObject): Effect.Effect<Kub
   return known === undefined ? show(resource, stored) : Effect.as(store(resource, known), known)
 }
 
-/** What a dry run answers: the object as it would come back from the store. */
+/** The response to a dry run: the object as it would be read from the store. */
 export const rehearse = (
   resource: Served,
   object: KubeObject,
@@ -52,7 +52,7 @@ export const rehearse = (
 ): Effect.Effect<KubeObject, Refused> =>
   resource.custom === undefined ? Effect.succeed(object) : show(resource, encoded)
 
-/** An object of one version of a resource in another version of it. */
+/** Converts an object from one version of a resource to another. */
 export const between = (from: Served, to: Served, object: KubeObject): Effect.Effect<KubeObject, Refused> =>
   from === to
     ? Effect.succeed(object)
@@ -62,7 +62,9 @@ export const between = (from: Served, to: Served, object: KubeObject): Effect.Ef
 
 type Matches = (object: KubeObject) => boolean
 
-/** A selector on stored objects. Selectors see what clients see; the stored form of a built-in kind tells as much. */
+/**
+ * A selector for stored objects. Selectors apply to the served form; for built-in kinds the stored form is equivalent.
+ */
 const onStored = (
   { custom }: Served,
   conversion: Extract<Conversion, { readonly _tag: "Local" }>,
@@ -70,14 +72,14 @@ const onStored = (
 ): Matches | undefined =>
   matches === undefined || custom === undefined ? matches : (stored) => matches(conversion.fromStorage(stored))
 
-/** Part of a list. */
+/** A page of a list. */
 export interface Page {
   readonly items: ReadonlyArray<KubeObject>
-  /** The index in the listing to go on from. */
+  /** The index in the listing at which the next page starts. */
   readonly next: number
 }
 
-/** The objects of a listing, from an index on, that match: at most `limit`. The listing is read at once. */
+/** At most `limit` objects of a listing that match, from an index on. The listing is read at once. */
 export const page = (
   resource: Served,
   { get, keys }: Listing,
@@ -108,7 +110,7 @@ export const page = (
   })
 }
 
-/** What to ask of a watch of stored objects whose events `showEvents` converts. */
+/** The selection for a watch of stored objects, whose events `showEvents` converts. */
 export const selection = (resource: Served, matches: Matches | undefined): Pick<Selection, "matches" | "whole"> => {
   const { conversion } = resource
   if (conversion._tag === "Effectful") return { whole: true }
@@ -116,7 +118,7 @@ export const selection = (resource: Served, matches: Matches | undefined): Pick<
   return selected === undefined ? {} : { matches: selected }
 }
 
-/** A watch cache that cannot be filled turns watches away. */
+/** A watch is refused if the watch cache cannot be filled. */
 export const watchable = (resource: Served, { get, keys }: Listing): Effect.Effect<void, Refused> => {
   const { conversion, kind } = resource
   if (conversion._tag === "Local") return Effect.void
@@ -128,7 +130,7 @@ export const watchable = (resource: Served, { get, keys }: Listing): Effect.Effe
   )
 }
 
-/** A bookmark of a built-in kind is an object of its type, of which whatever is told although it is empty is there. */
+/** The object of a bookmark of a built-in kind has its Go type, with all fields that are never omitted. */
 const typed = (
   { custom, group, kind, version }: Served,
   event: Extract<WireEvent, { type: "BOOKMARK" }>
@@ -140,8 +142,8 @@ const typed = (
 }
 
 /**
- * The events of a watch as a version shows them. Where a conversion may fail, `events` are those of all objects, and
- * what is selected is known only afterwards; with the first failure the watch ends, and its client lists anew.
+ * The events of a watch in a version. With a webhook, `events` must contain all objects, because selectors apply after
+ * the conversion. The first failed conversion ends the watch, and its client lists again.
  */
 export const showEvents = (
   served: Served,
