@@ -1,7 +1,7 @@
 /**
- * `Connect`: requests that would be connected through to a Pod, as far as admission sees them.
+ * `Connect`: requests that connect to a Pod, as far as admission is concerned.
  *
- * Their object is made of the query: `PodExecOptions` and the like. Whether the Pod exists is asked only afterwards.
+ * Their object is built from the query: `PodExecOptions` and the like. Only then is the Pod looked up.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/rest.go (`ConnectResource`).
  */
@@ -21,7 +21,7 @@ const numbers: Reader = (values) =>
 
 const streams = { stdin: flag, stdout: flag, stderr: flag, tty: flag, container: text }
 
-/** The subresources that are connected, with what their options take of the query. */
+/** The subresources that connect, with the options that they read from the query. */
 const fields: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   exec: { ...streams, command: texts },
   attach: streams,
@@ -29,21 +29,21 @@ const fields: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   proxy: { path: text }
 }
 
-/** The subresource without the path that a proxy passes on. */
+/** The name of the subresource, without the path after `proxy`. */
 export const headOf = ({ subresource }: Exchange.Exchange["route"]): string =>
   subresource.startsWith("proxy/") ? "proxy" : subresource
 
-/** Whether a request is connected through, its body and all. */
+/** Whether a request connects, so its body is passed through. */
 export const isConnected = ({ resource, route }: Exchange.Exchange): boolean =>
   resource.custom === undefined && fields[headOf(route)] !== undefined
 
-/** The path that a proxy passes on, as its options have it. */
+/** The path that is proxied, as in the options. */
 const pathOf = ({ request, route }: Exchange.Exchange): string => {
   const path = route.subresource.split("/").slice(1).filter((part) => part !== "").map((part) => `/${part}`).join("")
   return request.path.endsWith("/") ? `${path}/` : path
 }
 
-/** Asks admission about a request that is to be connected; others pass. */
+/** Calls admission for a request that connects; other requests pass. */
 export const admit = (exchange: Exchange.Exchange): Effect.Effect<void, StatusError.StatusError> => {
   const { core, request, route } = exchange
   const subresource = headOf(route)

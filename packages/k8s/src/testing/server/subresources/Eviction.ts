@@ -1,9 +1,9 @@
 /**
- * `Eviction`: a Pod goes if its disruption budget allows it, and says in a condition why.
+ * `Eviction`: deletes a Pod if its disruption budget allows that, and records the reason in a condition.
  *
- * Nobody minds Pods that are over, have never run or are going already. One that is not ready has no part in what the
- * budget counts: it goes where the budget says so, or where enough others are ready. Any other takes one of the
- * disruptions that the budget allows.
+ * Pods that have finished, were never started or are being deleted already can always be evicted. A Pod that is not
+ * ready does not count as healthy in the budget: it can be evicted if the budget's policy says so or if enough others
+ * are healthy. Any other Pod uses one of the allowed disruptions.
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/pod/storage/eviction.go.
  */
@@ -26,7 +26,7 @@ const budgets = "poddisruptionbudgets.policy"
 
 type Refused = StatusError.StatusError
 
-/** The budgets that cover a Pod. */
+/** The budgets that select a Pod. */
 const budgetsOf = ({ core, route }: Exchange.Exchange, pod: KubeObject): ReadonlyArray<KubeObject> => {
   const { get, keys } = core.storage.list(budgets, route.namespace)
   return keys.map(get).filter((budget) => {
@@ -35,7 +35,7 @@ const budgetsOf = ({ core, route }: Exchange.Exchange, pod: KubeObject): Readonl
   })
 }
 
-/** A Pod that is over or has never run disrupts nothing when it goes. */
+/** Whether a Pod has finished or never started, so its eviction disrupts nothing. */
 const harmless = (pod: KubeObject): boolean =>
   ["Succeeded", "Failed", "Pending"].includes(stringAt(pod, "status", "phase")) ||
   pod.metadata.deletionTimestamp !== undefined
@@ -50,7 +50,7 @@ const amount = (budget: KubeObject, key: string): number => {
   return typeof value === "number" ? value : 0
 }
 
-/** Whether a Pod that is not ready goes without being counted. */
+/** Whether a Pod that is not ready can be evicted without using a disruption. */
 const uncounted = (budget: KubeObject): boolean =>
   stringAt(budget, "spec", "unhealthyPodEvictionPolicy") === "AlwaysAllow" ||
   (amount(budget, "currentHealthy") >= amount(budget, "desiredHealthy") && amount(budget, "desiredHealthy") > 0)
@@ -61,7 +61,7 @@ const stillProcessed = ({ metadata: { name } }: KubeObject): Refused =>
     10
   )
 
-/** Why a budget allows nothing. */
+/** Why a budget allows no disruption. */
 const exhausted = (budget: KubeObject): string => {
   const named = `The disruption budget ${budget.metadata.name}`
   const allowed = condition(budget, "DisruptionAllowed")
@@ -75,7 +75,7 @@ const exhausted = (budget: KubeObject): string => {
     : `${named} does not allow evicting pods currently${explained ? ` (${reason}): ${message}` : ""}`
 }
 
-/** Conditions with one of a type in place of any before; its time is that of its last change. */
+/** Replaces the condition of a type; the transition time changes only with the status. */
 const withCondition = (
   conditions: ReadonlyArray<unknown>,
   next: JsonValue.JsonObject,
@@ -90,7 +90,7 @@ const withCondition = (
   return index < 0 ? [...conditions, entry] : conditions.with(index, entry)
 }
 
-/** Takes one disruption off the budget, or says why not. */
+/** Uses one disruption of the budget, or returns why that is not allowed. */
 const spend = (exchange: Exchange.Exchange, budget: KubeObject, dryRun: boolean): Refused | undefined => {
   const { core, now, route } = exchange
   const { generation = 0, name } = budget.metadata
@@ -121,7 +121,7 @@ const spend = (exchange: Exchange.Exchange, budget: KubeObject, dryRun: boolean)
   return undefined
 }
 
-/** How the deletion is asked for, by the eviction and by the request. */
+/** The options of the deletion, from the body of the eviction and the request. */
 const optionsOf = (body: unknown, dryRun: boolean): Deletion.DeleteOptions | Refused => {
   const said = DeletionOptions.of(objectAt(body, "deleteOptions"))
   if (!dryRun) return said
@@ -133,7 +133,7 @@ const optionsOf = (body: unknown, dryRun: boolean): Deletion.DeleteOptions | Ref
     )
 }
 
-/** Marks a Pod as one that goes because it was evicted; nobody owns that. The result is its version then. */
+/** Marks a Pod as evicted, without adding managedFields; returns its new resourceVersion. */
 const mark = ({ core, now, resource, route }: Exchange.Exchange, pod: KubeObject): string => {
   const evicted = {
     type: "DisruptionTarget",
@@ -154,14 +154,14 @@ const mark = ({ core, now, resource, route }: Exchange.Exchange, pod: KubeObject
     ).object.metadata.resourceVersion
 }
 
-/** Marks and deletes a Pod that may go. */
+/** Marks and deletes a Pod that can be evicted. */
 const end = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
   pod: KubeObject,
   options: Deletion.DeleteOptions
 ) {
   const { resource, route } = exchange
-  // What is asked of the deletion is judged once it may be.
+  // The options of the deletion are validated only now.
   yield* Effect.fromResult(DeletionOptions.judged(options))
   const fault = Deletion.preconditionFault(pod, options, false)
   if (fault !== undefined) {
@@ -174,7 +174,7 @@ const end = Effect.fnUntraced(function*(
   yield* deleteObject(exchange, route.name, route.namespace, now, "none")
 })
 
-/** Deletes a Pod if its disruption budget allows it. */
+/** Evicts a Pod if its disruption budget allows that. */
 export const evict: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource, route } = exchange
   const written = yield* Exchange.writeOptions(exchange, "CreateOptions")
@@ -203,7 +203,7 @@ export const evict: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchan
   const free = budget !== undefined && !isReady(pod) && uncounted(budget)
   const fault = budget === undefined || free ? undefined : spend(exchange, budget, options.dryRun.length > 0)
   if (fault !== undefined) return yield* Effect.fail(fault)
-  // That it was not ready may have changed, for all a server knows: whoever set no version is to come again.
+  // After a conflict the Pod may have become ready, so a client that sent no resourceVersion has to retry.
   yield* Effect.mapError(
     end(exchange, pod, options),
     (error) => free && error.status === 409 && options.resourceVersion === undefined ? stillProcessed(budget) : error

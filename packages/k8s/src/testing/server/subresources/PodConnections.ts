@@ -1,11 +1,12 @@
 /**
- * `PodConnections`: what needs a node behind a Pod: its logs, and connections into it.
+ * `PodConnections`: the subresources of a Pod that need its node: logs and connections.
  *
- * Options and containers are judged as a real server does, the kubelet of the Pod's node is asked for logs and given
- * commands, at its address (`Kubelet` answers for the nodes that it registers), and nothing takes other connections.
+ * Options and containers are validated as by a real server. Logs and commands are requested from the kubelet of the
+ * Pod's node, at its address (`Kubelet` serves the nodes that it registers). Other connections are refused.
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/pod (strategy.go, rest/log.go, and of rest/subresources.go
- * `ensureAuthorizedForVerb`), pkg/apis/core/validation (`ValidatePodLogOptions`), pkg/util/node (`GetPreferredNodeAddress`), generic/rest/response_checker.go.
+ * `ensureAuthorizedForVerb`), pkg/apis/core/validation (`ValidatePodLogOptions`), pkg/util/node
+ * (`GetPreferredNodeAddress`), generic/rest/response_checker.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Ended, Process } from "@effect-operator/core/Transport"
@@ -34,7 +35,7 @@ const timeFault = (text: string): Refused | undefined => {
 const positive = (name: string, value: number | undefined): ReadonlyArray<FieldError.FieldError> =>
   value === undefined || value >= 1 ? [] : [FieldError.invalid(name, value, "must be greater than 0")]
 
-/** Judges the query of a request for logs. */
+/** Validates the query of a request for logs. */
 const logOptions = Effect.fnUntraced(function*({ request, route }: Exchange.Exchange) {
   const number = (name: string) => Effect.fromResult(Parameters.integer(request, name))
   const sinceSeconds = yield* number("sinceSeconds")
@@ -49,7 +50,7 @@ const logOptions = Effect.fnUntraced(function*({ request, route }: Exchange.Exch
       : []),
     ...positive("limitBytes", limitBytes),
     ...(sinceSeconds !== undefined && sinceTime !== undefined
-      // The path of no field is printed as a list of none.
+      // An empty field path is printed as an empty list.
       ? [FieldError.forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified")]
       : positive("sinceSeconds", sinceSeconds)),
     ...(parameter(request, "stream") === undefined ? [] : [FieldError.forbidden("stream", "may not be specified")])
@@ -60,7 +61,7 @@ const logOptions = Effect.fnUntraced(function*({ request, route }: Exchange.Exch
 const names = (pod: KubeObject, ...path: ReadonlyArray<string>): ReadonlyArray<string> =>
   arrayAt(pod, ...path).map((container) => stringAt(container, "name"))
 
-/** Why a container is not to be had. */
+/** Why a container cannot be used. */
 const containerFault = (pod: KubeObject, container: string): Refused | undefined => {
   const main = names(pod, "spec", "containers")
   const all = [...names(pod, "spec", "initContainers"), ...main, ...names(pod, "spec", "ephemeralContainers")]
@@ -75,18 +76,18 @@ const containerFault = (pod: KubeObject, container: string): Refused | undefined
     : StatusError.badRequest(`a container name must be specified for pod ${name}, choose one of: [${all.join(" ")}]`)
 }
 
-/** A Pod, and the address of its kubelet; none of a Pod without a node. */
+/** A Pod and the address of its kubelet, which is absent if the Pod has no node. */
 interface Hosted {
   readonly pod: KubeObject
   readonly host: string | undefined
 }
 
-/** Which address of a node the server prefers. */
+/** The types of a node's addresses, in order of preference. */
 const addressTypes = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"]
 
 const defaultPort = 10250
 
-/** Where the kubelet of a node listens. */
+/** The address of a node's kubelet. */
 const kubeletOf = (node: KubeObject): Result.Result<string, Refused> => {
   const known = arrayAt(node, "status", "addresses").map((entry) =>
     [
@@ -116,18 +117,18 @@ const hosted = Effect.fnUntraced(function*(
   const name = stringAt(pod, "spec", "nodeName")
   if (name === "") return { pod, host: undefined }
   const node = core.storage.get("nodes", name)
-  // The node is looked up as if it were of the resource of the request.
+  // The real server reports the missing node as an object of the requested resource.
   if (node === undefined) return yield* Effect.fail(Exchange.notFound(exchange, name))
   return { pod, host: yield* Effect.fromResult(kubeletOf(node)) }
 })
 
 const containerOf = ({ request }: Exchange.Exchange): string => parameter(request, "container") ?? ""
 
-/** The only container, where none is named. */
+/** The container if the request names none: it must be the only one. */
 const chosen = (exchange: Exchange.Exchange, pod: KubeObject): string =>
   containerOf(exchange) || names(pod, "spec", "containers")[0]!
 
-/** What a kubelet is asked of the query. */
+/** The query parameters that are passed to the kubelet. */
 const passedOn = new Set([
   "follow",
   "previous",
@@ -138,7 +139,7 @@ const passedOn = new Set([
   "limitBytes"
 ])
 
-/** What a kubelet refuses, as the server passes it on. */
+/** A refusal of the kubelet, as the server returns it. */
 const refusedByKubelet = (status: number, text: string, name: string): Refused =>
   status === 400
     ? StatusError.badRequest(text)
@@ -149,7 +150,7 @@ const refusedByKubelet = (status: number, text: string, name: string): Refused =
 const textOf = (body: Backends.Whole): string =>
   body._tag === "Bytes" ? new TextDecoder().decode(body.bytes) : JSON.stringify(body.value)
 
-/** GET of the logs, which the kubelet has. What a Pod that no node has says is nothing. */
+/** GET of the logs, from the kubelet. Without a node they are empty. */
 export const log: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   yield* logOptions(exchange)
   const { core, request, route } = exchange
@@ -167,7 +168,7 @@ export const log: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange
     : yield* Effect.fail(refusedByKubelet(status, text, route.name))
 })
 
-/** Admission is asked, and whether the user may create it: a connection is one also where it is asked for by a GET. */
+/** Calls admission, and checks that the user may create the subresource: connecting with GET requires that, too. */
 const admitted = (exchange: Exchange.Exchange): Effect.Effect<void, Refused> =>
   Effect.andThen(
     Connect.admit(exchange),
@@ -179,7 +180,7 @@ const admitted = (exchange: Exchange.Exchange): Effect.Effect<void, Refused> =>
     })
   )
 
-/** Where a connection into a Pod leads to. */
+/** The URL of a connection to a Pod. */
 const connected = ({ request, route }: Exchange.Exchange, { host }: Hosted): Result.Result<string, Refused> =>
   host === undefined
     ? Result.fail(StatusError.badRequest(`pod ${route.name} does not have a host assigned`))
@@ -189,17 +190,20 @@ const connected = ({ request, route }: Exchange.Exchange, { host }: Hosted): Res
 
 const undialed = (why: string): Refused => StatusError.plain(`error dialing backend: ${why}`)
 
-/** A connection that nothing takes. */
+/** The error of a connection that nothing accepts. */
 const unconnected = (exchange: Exchange.Exchange, hosted: Hosted): Refused =>
   Result.merge(Result.map(connected(exchange, hosted), (host) => undialed(Backends.nobody(host))))
 
-/** The streams of what a container runs already. */
+/** Attaches to the streams of a running container. */
 export const attach: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   yield* admitted(exchange)
   return yield* Effect.fail(unconnected(exchange, yield* hosted(exchange, containerOf(exchange))))
 })
 
-/** A command in a container: its kubelet is asked whether it takes it, and given it when it is to begin. */
+/**
+ * Runs a command in a container. The kubelet is asked first whether it accepts commands, and gets the command when its
+ * input is complete.
+ */
 export const exec: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   yield* admitted(exchange)
   const found = yield* hosted(exchange, containerOf(exchange))
@@ -214,7 +218,7 @@ export const exec: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
       ...(given === undefined ? {} : { body: given })
     })
   const { body, status } = yield* Effect.mapError(call("GET"), ({ error }) => undialed(error))
-  // Where nothing takes commands, nobody listens for them.
+  // A node whose kubelet accepts no commands refuses connections.
   if (status === 501) return yield* Effect.fail(undialed(Backends.nobody(host)))
   if (status !== 200) return yield* Effect.fail(StatusError.plain(textOf(body)))
   return {
@@ -228,14 +232,14 @@ export const exec: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   } as const
 })
 
-/** What never began. */
+/** The result of a process that was not started. */
 const ended = ({ body: status }: Refused): Ended => ({ stdout: "", stderr: "", status })
 
-/** A port must be a number of 16 bits. */
+/** A port must be a 16-bit number. */
 const portFault = (text: string): string | undefined =>
   !/^\d+$/.test(text) ? "invalid syntax" : Number(text) > 65535 ? "value out of range" : undefined
 
-/** A stream to ports of a Pod. */
+/** Forwards ports of a Pod. */
 export const portForward: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const asked = exchange.request.query.filter(([name]) => name === "ports").flatMap(([, value]) => value.split(","))
   const wrong = asked.find((port) => portFault(port) !== undefined)

@@ -1,7 +1,8 @@
 /**
- * `PodParts`: what of a Pod its subresources `ephemeralcontainers` and `resize` write, and how it may change there.
+ * `PodParts`: the parts of a Pod that its subresources `ephemeralcontainers` and `resize` write, and how they may
+ * change.
  *
- * Whatever else a body says of the Pod is as it was.
+ * All other fields of the body are ignored.
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/pod/strategy.go and pkg/apis/core/validation/validation.go
  * (`ValidatePodEphemeralContainersUpdate`, `ValidatePodResize`).
@@ -18,7 +19,7 @@ import { omit } from "../rules/Immutability.ts"
 
 type Object_ = JsonValue.JsonObject
 
-/** A strategy of a Pod's part. */
+/** The part of a strategy that differs for these subresources. */
 type Part = Pick<Strategy, "prepareUpdate" | "validateUpdate">
 
 const descriptive = ["labels", "annotations", "finalizers", "ownerReferences"]
@@ -37,14 +38,14 @@ const withSpec = (next: Object_, previous: KubeObject, spec: Object_): Object_ =
   }
 }
 
-/** Static Pods are a node's own. */
+/** Whether a Pod is the mirror of a static Pod, which belongs to its node. */
 const isStatic = (pod: KubeObject): boolean => pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined
 
-/** Containers for debugging come, and neither go nor change. */
+/** Ephemeral containers can be added, but neither changed nor removed. */
 export const ephemeralContainers: Part = {
   prepareUpdate: (next, previous) => {
     const [added, before] = [next, previous].map((pod) => arrayAt(pod, "spec", "ephemeralContainers"))
-    // None are nothing, and no change.
+    // An empty list equals a missing one.
     return withSpec(next, previous, added!.length + before!.length === 0 ? {} : { ephemeralContainers: added })
   },
   validateUpdate: (next, previous) => {
@@ -73,7 +74,7 @@ const isSameSize = (next: unknown, previous: unknown): boolean =>
 
 const resizable = ["resources", "resizePolicy"]
 
-/** The old containers with the new amounts; as they came, where they are others. */
+/** The previous containers with the new amounts; the new list as it is if its containers are others. */
 const resizedList = (next: Object_, previous: KubeObject, list: string): Object_ => {
   const [after, before] = [arrayAt(next, "spec", list), arrayAt(previous, "spec", list)]
   if (before.length === 0) return {}
@@ -115,7 +116,7 @@ const removalFaults = (after: unknown, before: unknown, path: string): Faults =>
     )
   })
 
-/** A container without what may change of it: amounts of processors and memory. */
+/** A container without what may change: its CPU and memory. */
 const fixed = (container: unknown): unknown => {
   const { resources, ...rest } = objectAt(container)
   const amounts = (key: string) => omit(objectAt(resources, key), "cpu", "memory")
@@ -150,7 +151,7 @@ const changeFaults = (next: unknown, previous: unknown): Faults =>
 const ofWhole = "resize of pods with pod-level resources is forbidden when " +
   "InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled"
 
-/** Containers have more or less of processors and memory; what kind of Pod it is for its node stays. */
+/** CPU and memory of containers may change, as long as the Pod's QoS class stays the same. */
 export const resize: Part = {
   prepareUpdate: (next, previous) =>
     isSameSize(next, previous)
@@ -166,7 +167,7 @@ export const resize: Part = {
       before !== qosClass(next),
       FieldError.invalid("spec", before, "Pod QOS Class may not change as a result of resizing")
     )
-    // The gate for that is off.
+    // The feature gate for Pod-level resources is off here.
     if (PodResources.isPodLevelSet(previous) || PodResources.isPodLevelSet(next)) {
       return [...classFaults, FieldError.forbidden("[]", ofWhole)]
     }

@@ -1,6 +1,4 @@
-/**
- * `Posting`: what a POST to a subresource sends and is answered, where nothing is kept of what was sent.
- */
+/** `Posting`: POST requests to subresources that store nothing of what was sent. */
 import type { Status } from "@effect-operator/core/Status"
 import * as Effect from "effect/Effect"
 import { asObject, objectAt } from "../../../api/Plain.ts"
@@ -11,12 +9,12 @@ import * as Ownership from "../verbs/Ownership.ts"
 
 const success: Status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }
 
-/** The answer to what was done. */
+/** The response to a successful request. */
 export const created: Exchange.Answer = { _tag: "Plain", status: 201, body: success }
 
 /**
- * What a POST to a subresource sent, after the mutating plugins, and what the others are asked about it: an object of
- * the subresource's own type in the namespace of the request, with an owner as everything that is created.
+ * The object of a POST to a subresource after mutating admission, and the attributes for validating admission: an
+ * object of the subresource's type in the namespace of the request, with managedFields like every created object.
  */
 export const admitted = Effect.fnUntraced(function*(exchange: Exchange.Exchange, options: Exchange.WriteOptions) {
   const { core, resource, route } = exchange

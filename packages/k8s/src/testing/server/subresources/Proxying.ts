@@ -1,9 +1,10 @@
 /**
- * `Proxying`: requests to be passed on to a Pod, a Service or a node (`pods/NAME/proxy/PATH`).
+ * `Proxying`: proxied requests to a Pod, a Service or a node (`pods/NAME/proxy/PATH`).
  *
- * Nothing runs behind any of them here, so none arrives; those that would not on a real server are told why in its words.
+ * Nothing runs behind these here, so no request succeeds. Requests that a real server refuses get the same message.
  *
- * Source: k8s.io/kubernetes/pkg/registry/core/{pod,service,node} (`ResourceLocation`); apimachinery `SplitSchemeNamePort`.
+ * Source: k8s.io/kubernetes/pkg/registry/core/{pod,service,node} (`ResourceLocation`); apimachinery
+ * `SplitSchemeNamePort`.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
@@ -17,7 +18,7 @@ type Refused = StatusError.StatusError
 
 interface Target {
   readonly name: string
-  /** A number or a name; `""` where none is said. */
+  /** A number or a name; `""` if there is none. */
   readonly port: string
 }
 
@@ -33,7 +34,7 @@ const unreached = (host: string, port: string): Refused =>
 
 const notAllowed = StatusError.badRequest("address not allowed")
 
-/** Of no address that only its own machine or network knows. */
+/** Whether an address is not loopback, link-local, multicast, broadcast or unspecified. */
 const isAllowed = (address: string): boolean =>
   !/^(?:127\.|0\.0\.0\.0|169\.254\.|22[4-9]\.|23\d\.|255\.255\.255\.255)/.test(address)
 
@@ -66,7 +67,7 @@ const serviceFault = (exchange: Exchange.Exchange, { name, port }: Target): Refu
     StatusError.serviceUnavailable(`no endpoints available for service ${FieldError.quote(what)}`)
   if (subsets.length === 0) return none(name)
   for (const subset of subsets) {
-    // Only to addresses that are Pods.
+    // Only addresses of Pods are proxied.
     const address = arrayAt(subset, "addresses").find((entry) => stringAt(entry, "targetRef", "kind") === "Pod")
     const entry = arrayAt(subset, "ports").find((entry) => stringAt(entry, "name") === wanted)
     if (address !== undefined && entry !== undefined) {
@@ -89,7 +90,7 @@ const nodeFault = (node: KubeObject, { port }: Target): Refused => {
 
 const called: Readonly<Record<string, string>> = { pods: "pod", services: "service", nodes: "node" }
 
-/** Any verb. */
+/** Proxies a request with any method. */
 export const proxy: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { core, resource: { collection }, route } = exchange
   yield* Connect.admit(exchange)

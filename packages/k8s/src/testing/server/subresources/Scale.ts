@@ -1,5 +1,5 @@
 /**
- * `Scale`: the scale subresource, a window on an object that shows only its replicas.
+ * `Scale`: the scale subresource, a view of an object that contains only its replicas.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/registry/customresource/etcd.go (`ScaleREST`) and
  * k8s.io/kubernetes/pkg/registry/apps/deployment/storage.
@@ -28,7 +28,7 @@ import * as ScaleOwnership from "./ScaleOwnership.ts"
 
 type Refused = StatusError.StatusError
 
-/** A Scale as the server gives it. `spec.replicas` is left out where it is 0, as Go does. */
+/** A Scale as the server returns it. As in Go, `spec.replicas` is omitted if it is 0. */
 export interface Scale {
   readonly kind: "Scale"
   readonly apiVersion: "autoscaling/v1"
@@ -45,7 +45,7 @@ const builtin: ScalePaths = {
 
 const count = (value: unknown): number => typeof value === "number" ? value : 0
 
-/** The selector in the form a list takes it; a ReplicationController's is a plain map. */
+/** The selector in the form of a query parameter; a ReplicationController's selector is a plain map. */
 const selectorOf = (object: KubeObject, paths: ScalePaths): string => {
   if (paths.labelSelector !== undefined) return stringAt(object, ...paths.labelSelector)
   const own = objectAt(object, "spec", "selector")
@@ -54,17 +54,17 @@ const selectorOf = (object: KubeObject, paths: ScalePaths): string => {
   return Selector.formatLabels(Selector.fromObject(selector) ?? [])
 }
 
-/** Where an object keeps its replicas. */
+/** The paths of an object's replicas. */
 const pathsOf = ({ resource: { custom } }: Exchange.Exchange): ScalePaths => custom?.scale ?? builtin
 
-/** The field of the replicas, as it is named in refusals. */
+/** The field of the replicas in refusals. */
 const fieldOf = (exchange: Exchange.Exchange): string =>
   FieldError.quote(`.${pathsOf(exchange).specReplicas.join(".")}`)
 
-/** What stands for replicas that an object does not have: who writes them says how many there are to be. */
+/** The placeholder for replicas that an object does not have, so that a write can be recognized. */
 const unset = -(2 ** 31)
 
-/** The Scale of an object, which need not have any replicas. */
+/** The Scale of an object, which may have no replicas. */
 const scaleOf = (exchange: Exchange.Exchange, object: KubeObject, missing = 0): Scale => {
   const { custom } = exchange.resource
   const paths = pathsOf(exchange)
@@ -83,14 +83,14 @@ const scaleOf = (exchange: Exchange.Exchange, object: KubeObject, missing = 0): 
   }
 }
 
-/** The way to what is there and no object, though the path goes on. */
+/** The path up to a value that is not an object although the path continues. */
 const obstacle = (object: KubeObject, path: ReadonlyArray<string>): ReadonlyArray<string> | undefined =>
   path.slice(1).map((_, index) => path.slice(0, index + 1)).find((way) => {
     const value = at(object, ...way)
     return value !== undefined && !JsonValue.isObject(value)
   })
 
-/** A value set at a path; objects on the way are made. */
+/** Sets a value at a path, creating objects on the way. */
 const setAt = (object: JsonValue.JsonObject, path: ReadonlyArray<string>, value: unknown): JsonValue.JsonObject => {
   const [key, ...rest] = path
   if (key === undefined) return object
@@ -100,7 +100,7 @@ const setAt = (object: JsonValue.JsonObject, path: ReadonlyArray<string>, value:
 const isStored = ({ core, resource, route }: Exchange.Exchange): boolean =>
   core.storage.get(resource.collection, Exchange.storageKey(route.namespace, route.name)) !== undefined
 
-/** Whether a Scale that was sent is of what the path names. */
+/** The fault of a Scale whose name or namespace differs from the URL. */
 const placeFault = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): Refused | undefined => {
   const { name, namespace } = exchange.route
   const sent = stringAt(scale, "metadata", "name")
@@ -116,13 +116,13 @@ const placeFault = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): R
   return undefined
 }
 
-/** The faults of a Scale that is to be written. */
+/** Validates a Scale that is to be written. */
 const judge = (exchange: Exchange.Exchange, scale: JsonValue.JsonObject): Refused | undefined => {
   const { resource: { custom }, route: { name } } = exchange
   const misplaced = placeFault(exchange, scale)
   if (misplaced !== undefined) return misplaced
   const replicas = at(scale, "spec", "replicas")
-  // Custom resources judge the number where they keep it.
+  // Custom resources validate the number at its own path.
   return custom === undefined && count(replicas) < 0
     ? StatusError.invalid("Scale", "autoscaling", name, [
       FieldError.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
@@ -134,7 +134,7 @@ const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" } as cons
 
 const definition = "io.k8s.api.autoscaling.v1.Scale"
 
-/** A Scale that was sent, as its type reads it. What it has too much of was told when it came. */
+/** Decodes a Scale. Unknown fields were reported when the request arrived. */
 const readScale = (scale: JsonValue.JsonObject): Effect.Effect<JsonValue.JsonObject, Refused> => {
   const read = BuiltinSchema.decode(definition, scale)
   return Result.isFailure(read)
@@ -142,7 +142,7 @@ const readScale = (scale: JsonValue.JsonObject): Effect.Effect<JsonValue.JsonObj
     : Effect.succeed(GoZero.complete(definition, read.success.object))
 }
 
-/** The same request, as one for a resource whose objects are Scales. */
+/** The same request for a resource whose objects are Scales. */
 const asScale = (exchange: Exchange.Exchange): Exchange.Exchange => ({
   ...exchange,
   resource: {
@@ -153,13 +153,13 @@ const asScale = (exchange: Exchange.Exchange): Exchange.Exchange => ({
   }
 })
 
-/** A Scale to be written, and how the object behind it gets its managedFields. */
+/** A Scale to be written, and how managedFields of the object are computed. */
 interface Made {
   readonly scale: JsonValue.JsonObject
   readonly carry: (object: KubeObject) => Effect.Effect<KubeObject>
 }
 
-/** What a request makes of a Scale. */
+/** Computes the new Scale of a request. */
 interface Making {
   readonly options: Exchange.WriteOptions
   readonly make: (scaled: ScaleOwnership.Scaled) => Effect.Effect<Made, Refused>
@@ -186,7 +186,7 @@ const replacing = Effect.fnUntraced(function*(exchange: Exchange.Exchange, patch
   return { options, make } satisfies Making
 })
 
-/** The Scale that an apply has made. */
+/** Decodes the result of an apply to a Scale. */
 const readApplied = (request: ApplyPatch.Request, scale: JsonValue.JsonObject) => {
   const read = BuiltinSchema.decode(definition, scale)
   return Result.isFailure(read)
@@ -196,7 +196,7 @@ const readApplied = (request: ApplyPatch.Request, scale: JsonValue.JsonObject) =
 
 const applying = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const options = yield* Exchange.writeOptions(exchange, "ApplyOptions")
-  // The patch of what is not there is not looked at.
+  // The patch is not read if the object does not exist.
   if (!isStored(exchange)) return yield* Effect.fail(Exchange.notFound(exchange))
   const request = yield* ApplyPatch.read(exchange, options)
   const make = Effect.fnUntraced(function*(scaled: ScaleOwnership.Scaled) {
@@ -276,7 +276,7 @@ const write = (patch: boolean): Exchange.Verb =>
           StatusError.plain(`value cannot be set because .${way.join(".")} is not a map[string]interface{}`)
         )
       }
-      // An object with its replicas set is an object of the same kind.
+      // Setting the replicas keeps the kind of an object.
       const scaled = asObject(setAt(named as never, paths.specReplicas, replicas))
       return yield* carry(scaled)
     })

@@ -1,8 +1,8 @@
 /**
  * `ScaleOwnership`: managedFields of an object that is written through its Scale.
  *
- * The write is tracked on the Scale, whose only field worth owning is the number of replicas, and then carried over to
- * the object (see `ScaleEntries`).
+ * The write is tracked on the Scale, in which only the number of replicas matters, and then transferred to the object
+ * (see `ScaleEntries`).
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
@@ -48,7 +48,7 @@ const managersOf = (entries: FieldManager.Entries): Managers.Managers =>
 const scaleEntries = (exchange: Exchange.Exchange, stored: KubeObject): FieldManager.Entries =>
   Managers.encode(ScaleEntries.toScale(managersOf(stored.metadata.managedFields), replicasPath(exchange)))
 
-/** The object with the managedFields that follow from those of its Scale. */
+/** The object with managedFields computed from those of its Scale. */
 const carried = (
   exchange: Exchange.Exchange,
   stored: KubeObject,
@@ -59,7 +59,7 @@ const carried = (
   const version = apiVersionOf(exchange.resource)
   const managers = ScaleEntries.toParent(parent, managersOf(entries), version, replicasPath(exchange))
   const written = Managers.encode(managers)
-  // A list of its own: what it says is read anew, for two of its entries may have one identity.
+  // A copy, because it is parsed again: two of its entries may have the same identity.
   return Ownership.withEntries(object, written === undefined ? undefined : [...written])
 }
 
@@ -70,11 +70,11 @@ export interface Scaled {
   readonly scale: JsonValue.JsonObject
 }
 
-/** The Scale as patches find it: with its managedFields. */
+/** The Scale with managedFields, as patches see it. */
 export const patchable = (exchange: Exchange.Exchange, { scale, stored }: Scaled): KubeObject =>
   Ownership.withEntries(asObject(scale), scaleEntries(exchange, stored))
 
-/** `object`, which is the stored one with the replicas of the new Scale, after an update or a patch. */
+/** The object after an update or patch of its Scale: `object` is the stored one with the new replicas. */
 export const updated = (
   exchange: Exchange.Exchange,
   options: Exchange.WriteOptions,
@@ -93,13 +93,13 @@ export const updated = (
     (entries) => carried(exchange, stored, object, entries)
   )
 
-/** A Scale after an apply, and how the object gets its managedFields. */
+/** A Scale after an apply, and how managedFields of the object are computed. */
 export interface Applied {
   readonly scale: JsonValue.JsonObject
   readonly carry: (object: KubeObject) => KubeObject
 }
 
-/** The Scale with a configuration applied to it. */
+/** Applies a configuration to the Scale. */
 export const applied = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
   request: ApplyPatch.Request,
@@ -111,7 +111,7 @@ export const applied = Effect.fnUntraced(function*(
     ApplyPatch.repeatedKeys(exchange, request)
   if (refused !== undefined) return yield* Effect.fail(refused)
   const liveEntries = scaleEntries(exchange, stored)
-  // What nobody owns is first given an owner, as what it was made of: no custom object is made of a Scale.
+  // Fields without an owner must first get one, for which the Scale would have to be converted to the custom resource.
   if (exchange.resource.custom !== undefined && (liveEntries ?? []).length === 0) {
     return yield* Effect.fail(StatusError.plain(
       "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to " +

@@ -1,6 +1,6 @@
 /**
- * `SubresourceBody`: what is sent to a subresource with a type of its own (a Scale, a Binding, an Eviction) is of that
- * type, or refused before anything is looked up.
+ * `SubresourceBody`: checks that the body of a request to a subresource with its own type (a Scale, a Binding, an
+ * Eviction) has that type, before anything is looked up.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/{create,update}.go.
  */
@@ -23,7 +23,7 @@ interface Kind {
 
 type Judged = Effect.Effect<void, StatusError.StatusError>
 
-/** What the type of a subresource cannot hold, or has no field for. */
+/** Reports values that the type of a subresource cannot hold, and unknown fields. */
 const judgeFields = (
   exchange: Exchange.Exchange,
   { group, kind, version }: Kind,
@@ -35,7 +35,7 @@ const judgeFields = (
   const read = definition === undefined ? undefined : BuiltinSchema.decode(definition, body)
   if (read === undefined) return Effect.void
   if (Result.isFailure(read)) return refused(read.failure)
-  // Who asks for a token is told so where the request is read.
+  // A token request reports these when it is read.
   if (kind === "TokenRequest") return Effect.void
   return Effect.flatMap(
     Exchange.writeOptions(exchange, exchange.request.method === "PUT" ? "UpdateOptions" : "CreateOptions"),
@@ -46,7 +46,7 @@ const judgeFields = (
   )
 }
 
-/** Refuses the body of a POST or PUT that is not of the type of the subresource, or of another namespace. */
+/** Refuses a POST or PUT whose body is not of the subresource's type, or names another namespace. */
 export const judge = (exchange: Exchange.Exchange): Judged => {
   const { request, resource, route } = exchange
   const entry = resource.collection === "bindings" ? resource : subresource(resource, route.subresource)
@@ -55,7 +55,7 @@ export const judge = (exchange: Exchange.Exchange): Judged => {
     (entry === resource || entry.kind !== resource.kind)
   if (!own || request.method === "PATCH" || !isObject(body)) return Effect.void
   const { group, kind, version } = entry
-  // Evictions of old are taken as those of now.
+  // Evictions in the old version are accepted as current ones.
   const isOld = kind === "Eviction" && stringAt(body, "apiVersion") === "policy/v1beta1"
   const fault = isOld ? undefined : Body.kindFault({ request, resource: { ...resource, group, kind, version } }, body)
   if (fault !== undefined) return Effect.fail(fault)

@@ -1,9 +1,9 @@
 /**
- * `Subresources`: what a built-in object can do besides being read and written: a Pod is bound or evicted, a Namespace
- * finalized, a service account issued a token.
+ * `Subresources`: the operations of built-in objects other than reading and writing: binding and evicting a Pod,
+ * finalizing a Namespace, issuing a token for a service account.
  *
- * Evictions have a module of their own (`Eviction`), and so has what needs somebody behind an object (`PodConnections`,
- * `Proxying`).
+ * Evictions have a separate module (`Eviction`), and so have subresources that need what an object stands for
+ * (`PodConnections`, `Proxying`).
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/pod/storage/storage.go.
  */
@@ -32,7 +32,7 @@ const boundCondition = (pod: KubeObject, now: number): ReadonlyArray<unknown> =>
   { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: Exchange.timestamp(now) }
 ]
 
-/** The uid and the version that a Binding wants the Pod to have. */
+/** Checks the uid and resourceVersion that a Binding requires of the Pod. */
 const preconditionFault = (binding: unknown, { metadata }: KubeObject): string | undefined => {
   const [uid, version] = [stringAt(binding, "metadata", "uid"), stringAt(binding, "metadata", "resourceVersion")]
   return uid !== "" && uid !== metadata.uid
@@ -42,13 +42,13 @@ const preconditionFault = (binding: unknown, { metadata }: KubeObject): string |
     : undefined
 }
 
-/** A Pod's labels or annotations with those of its Binding. */
+/** A Pod's labels or annotations, merged with those of its Binding. */
 const withAll = (pod: KubeObject, binding: unknown, key: "annotations" | "labels") => {
   const all = { ...pod.metadata[key], ...objectAt(binding, "metadata", key) }
   return Object.keys(all).length === 0 ? {} : { [key]: all }
 }
 
-/** Assigns a Pod to a node, once. The node need not exist. Admission sees the request as it came. */
+/** Assigns a Pod to a node, once. The node need not exist. Admission sees the request as it arrived. */
 const bindAs = Effect.fnUntraced(function*(exchange: Exchange.Exchange, asked: Exchange.Exchange) {
   const { core, now, resource, route } = exchange
   const options = yield* Exchange.writeOptions(exchange, "CreateOptions")
@@ -91,7 +91,7 @@ const bindAs = Effect.fnUntraced(function*(exchange: Exchange.Exchange, asked: E
       spec: { ...objectAt(pod, "spec"), nodeName: node },
       status: { ...objectAt(pod, "status"), conditions: boundCondition(pod, now) }
     }
-    // The same Pod with a node.
+    // Setting the node keeps the kind of the Pod.
     core.storage.put(resource.collection, key, route.namespace, asObject(bound))
   }
   return Posting.created
@@ -99,7 +99,7 @@ const bindAs = Effect.fnUntraced(function*(exchange: Exchange.Exchange, asked: E
 
 const bind: Exchange.Verb = (exchange) => bindAs(exchange, exchange)
 
-/** A write of the status by the rules of who approves. */
+/** Writes the status with the rules for approval. */
 const decided = (verb: Exchange.Verb): Exchange.Verb => (exchange) =>
   verb({
     ...exchange,
@@ -108,7 +108,7 @@ const decided = (verb: Exchange.Verb): Exchange.Verb => (exchange) =>
 
 type Verbs = Partial<Record<Exchange.Exchange["route"]["verb"], Exchange.Verb>>
 
-/** Writes of a part of the spec that the object's own endpoint refuses. */
+/** Writes a part of the spec that the object's own endpoint cannot change. */
 const partly = (part: Partial<Strategy>): Verbs => {
   const write: Exchange.Verb = (exchange) =>
     (exchange.route.verb === "patch" ? patch("object") : replace("object"))({
@@ -144,11 +144,11 @@ const builtin: Readonly<Record<string, Verbs>> = {
   }
 }
 
-/** The verb of a subresource other than status; undefined where there is none. */
+/** The verb of a subresource other than status; undefined if there is none. */
 export const find = ({ resource, route }: Exchange.Exchange): Exchange.Verb | undefined => {
   if (route.subresource === "scale") return (Scale.verbs as Verbs)[route.verb]
   const head = Connect.headOf(route)
-  // What is passed on may come by a method that is no verb.
+  // A proxied request may use a method that is no verb of the API.
   const verb = route.verb === "" && head === "proxy" ? "get" : route.verb
   return verb === "" ? undefined : builtin[`${resource.collection}/${head}`]?.[verb]
 }
@@ -159,14 +159,14 @@ const withoutUid = (body: unknown): JsonValue.JsonObject | undefined => {
   return { ...body, metadata }
 }
 
-/** The old way to bind a Pod: a Binding of the Pod's name, created in the namespace. */
+/** The old way to bind a Pod: creating a Binding with the name of the Pod in its namespace. */
 export const ofCollection = ({ resource }: Exchange.Exchange): Exchange.Verb | undefined =>
   resource.collection === "bindings"
     ? Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
       const name = stringAt(exchange.request.body, "metadata", "name")
       const route = { ...exchange.route, name }
       const resource = { ...exchange.resource, collection: "pods", plural: "pods", kind: "Pod" }
-      // A Binding that is created as one has no uid of its own to begin with.
+      // A Binding that is created has no uid yet.
       const body = withoutUid(exchange.request.body)
       const request = body === undefined ? exchange.request : { ...exchange.request, body }
       return yield* bindAs({ ...exchange, request, resource, route }, { ...exchange, request, route })
