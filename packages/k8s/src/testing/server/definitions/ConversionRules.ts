@@ -1,8 +1,8 @@
 /**
- * `ConversionRules`: what `spec.conversion` of a CustomResourceDefinition must be.
+ * `ConversionRules`: validates `spec.conversion` of a CustomResourceDefinition.
  *
- * Faults name the fields of the server's internal type, whose webhook is not nested. A bundle of certificates that is
- * none keeps a new definition from being established; an established one cannot be given one.
+ * Faults contain field names of the server's internal type, in which the webhook is not nested. A definition with an
+ * invalid caBundle does not become established; an established definition cannot be changed to an invalid one.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go.
  */
@@ -16,7 +16,7 @@ type Faults = ReadonlyArray<FieldError.FieldError>
 
 const path = "spec.conversion"
 const strategies = ["None", "Webhook"]
-/** The ConversionReviews that the server writes. */
+/** The versions of ConversionReview that the server sends. */
 const known = ["v1", "v1beta1"]
 
 const conversionOf = (definition: unknown): unknown => at(definition, "spec", "conversion")
@@ -24,7 +24,7 @@ const conversionOf = (definition: unknown): unknown => at(definition, "spec", "c
 const bundleOf = (definition: unknown): string =>
   stringAt(conversionOf(definition), "webhook", "clientConfig", "caBundle")
 
-/** True if the webhook is trusted by a bundle that is none. */
+/** Whether the webhook's caBundle is invalid. */
 export const hasBrokenBundle = (definition: unknown): boolean =>
   ClientConfigRules.caBundleFaults(bundleOf(definition), "").length > 0
 
@@ -51,18 +51,18 @@ const configFaults = (config: unknown): Faults => {
     return [FieldError.required(at_, "exactly one of url or service is required")]
   }
   if (service === undefined) return ClientConfigRules.urlFaults(String(url), `${at_}.url`)
-  // The real server hands over name and namespace in the wrong order, and so complains of the other one.
+  // The real server passes name and namespace in the wrong order, so its faults name the other one.
   const swapped = { ...(service as object), name: at(service, "namespace"), namespace: at(service, "name") }
   return ClientConfigRules.serviceFaults(swapped, `${at_}.service`)
 }
 
-/** A bundle that is none cannot take the place of one that is. */
+/** An invalid caBundle cannot replace a valid one. */
 export const updateFaults = (next: KubeObject, previous: KubeObject): Faults =>
   stringAt(conversionOf(next), "strategy") !== "Webhook" || hasBrokenBundle(previous)
     ? []
     : ClientConfigRules.caBundleFaults(bundleOf(next), `${path}.webhookClientConfig.caBundle`)
 
-/** Faults of a definition's conversion. */
+/** The faults of a definition's conversion. */
 export const faults = (definition: KubeObject): Faults => {
   const conversion = conversionOf(definition)
   if (conversion === undefined) return []

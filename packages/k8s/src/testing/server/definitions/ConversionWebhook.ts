@@ -1,9 +1,9 @@
 /**
- * `ConversionWebhook`: one object from one version to another, by the webhook that its definition names.
+ * `ConversionWebhook`: converts one object to another version with the webhook that its definition names.
  *
- * A call carries one object, as those of a real server do, though a ConversionReview has room for many: every object is
- * converted on its way from or to the store, and there it is alone. Whatever goes wrong is a 500 that says so. Of the
- * answer's metadata only labels and annotations are taken; name, namespace and uid must be those of the object.
+ * A call contains one object, as with a real server, although a ConversionReview could contain several: every object is
+ * converted separately on its way from or to the store. Any failure is a 500 with its reason. Only labels and
+ * annotations are taken from the returned metadata; name, namespace and uid must not change.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go; compared with 1.20.2.
  */
@@ -23,7 +23,7 @@ import * as Redirects from "../../http/Redirects.ts"
 import * as RestReply from "../../http/RestReply.ts"
 import { uuid } from "../Exchange.ts"
 
-/** From an object to the same in another apiVersion. */
+/** Converts an object to another apiVersion. */
 export type Convert = (object: KubeObject, desired: string) => Effect.Effect<KubeObject, StatusError.StatusError>
 
 const group = "apiextensions.k8s.io"
@@ -38,20 +38,20 @@ const fields: RestReply.Wanted["fields"] = [
   { path: "response.result.message", is: "string", struct: "Status", type: "string" }
 ]
 
-/** Why there is no converted object. */
+/** Why the conversion failed. */
 type Fault = string
 
 const kindOf = ({ apiVersion, kind }: { readonly apiVersion?: unknown; readonly kind?: unknown }): string =>
   `${String(apiVersion ?? "")}, Kind=${String(kind ?? "")}`
 
-/** What the webhook converted, or why that cannot be taken for an answer. */
+/** The object that the webhook returned, or why the response is invalid. */
 const responded = (
   review: JsonValue.JsonObject,
   version: string,
   uid: string
 ): Result.Result<ReadonlyArray<unknown>, Fault> => {
   const response = at(review, "response") ?? undefined
-  // The older version never looked at what it was answered with.
+  // v1beta1 does not check these fields of the response.
   if (version === "v1") {
     const expected = `${group}/v1, Kind=ConversionReview`
     const { apiVersion = "/", kind } = review
@@ -83,7 +83,7 @@ const changeFaults = (field: "labels" | "annotations", next: Readonly<Record<str
     ? validateLabels(next, "metadata.labels")
     : validateAnnotations(next, "metadata.annotation")
 
-/** The metadata of the object with the labels and annotations of what it was converted to. */
+/** The metadata of the object with the labels and annotations of the converted one. */
 const restored = (
   original: KubeObject,
   converted: JsonValue.JsonObject
@@ -121,7 +121,7 @@ const identity: ReadonlyArray<readonly [name: string, path: ReadonlyArray<string
   ["UID", ["metadata", "uid"]]
 ]
 
-/** Why a value is no object at all; told without saying that it came from a webhook. */
+/** Why a value is not an object at all; the message does not mention the webhook. */
 const shapeFault = (value: unknown): string | undefined => {
   if (value === null || value === undefined) return "unexpected end of JSON input"
   if (!JsonValue.isObject(value)) {
@@ -130,7 +130,7 @@ const shapeFault = (value: unknown): string | undefined => {
   return stringAt(value, "kind") === "" ? `Object 'Kind' is missing in '${FieldError.goJson(value)}'` : undefined
 }
 
-/** The converted object, judged against the original. */
+/** The converted object, validated against the original. */
 const accepted = (
   original: KubeObject,
   desired: string,
@@ -157,13 +157,13 @@ const accepted = (
   })
 }
 
-/** Without what the store alone gives an object. */
+/** Without the fields that only the store sets. */
 const unversioned = (object: KubeObject): JsonValue.JsonObject => {
   const { resourceVersion: _, ...metadata } = object.metadata
   return { ...object, metadata }
 }
 
-/** The converter of a definition whose strategy is Webhook. */
+/** The converter of a definition with the strategy Webhook. */
 export const make = (definition: KubeObject, calls: Backends.Calls): Convert => {
   const webhook = objectAt(definition, "spec", "conversion", "webhook")
   const version = arrayAt(webhook, "conversionReviewVersions").map(String).find((name) => known.includes(name))

@@ -1,13 +1,13 @@
 /**
- * `CustomConversion`: a custom object between the form it is stored in and that of a version.
+ * `CustomConversion`: converts custom objects between their stored form and a version.
  *
- * What comes from the store is first read by the schema of the version it was stored in: pruned, and given that
- * version's defaults. Then it is converted, and what the new version's schema does not know is pruned; defaults of the
- * new version are not given to it. On its way to the store an object is only converted and pruned. So a field that the
- * storage version lacks is lost, whatever the strategy.
+ * An object from the store is first pruned and defaulted by the schema of the version it was stored in. Then it is
+ * converted and pruned by the schema of the requested version, without applying that version's defaults. On its way to
+ * the store an object is only converted and pruned. So a field that the storage version lacks is lost, whatever the
+ * strategy.
  *
- * The strategy None changes nothing but the apiVersion and is a plain function here; a webhook is asked for every object
- * (see `ConversionWebhook`), unless what it said of the very same stored object may be told again.
+ * The strategy None changes only the apiVersion and is a plain function here. A webhook is called for every object (see
+ * `ConversionWebhook`), unless its previous result for the same stored object may be reused.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go (`crdConversionRESTOptionsGetter`) and
  * pkg/apiserver/conversion/converter.go.
@@ -23,10 +23,10 @@ import { withApiVersion } from "../Conversion.ts"
 import type { Conversion } from "../Registry.ts"
 import type { Convert } from "./ConversionWebhook.ts"
 
-/** What the conversions of one definition share. */
+/** The conversions of one definition. */
 export interface Converter {
   readonly storageVersion: string
-  /** An object in another version by way of the storage version, and nothing else. */
+  /** Converts an object by way of the storage version, without pruning and defaulting. */
   readonly convert: Convert
   /** The conversion of a version. */
   readonly of: (version: string) => Conversion
@@ -34,7 +34,7 @@ export interface Converter {
 
 type Pure = (object: KubeObject) => KubeObject
 
-/** A function of stored objects that is asked once for each. */
+/** A function of stored objects that is called once for each. */
 const memoized = (f: Pure): Pure => {
   const known = new WeakMap<KubeObject, KubeObject>()
   return (stored) => {
@@ -45,8 +45,8 @@ const memoized = (f: Pure): Pure => {
 }
 
 /**
- * The conversions of a definition. `convert` is its webhook; without one objects change their apiVersion. `strays`:
- * objects are stored in versions that the definition no longer has, so that reading may fail.
+ * The conversions of a definition. `convert` is its webhook; without one, objects only change their apiVersion. With
+ * `strays`, some objects are stored in versions that the definition no longer has, so reading them fails.
  */
 export const make = (definition: KubeObject, convert: Convert | undefined, strays: boolean): Converter => {
   const group = stringAt(definition, "spec", "group")
@@ -59,7 +59,7 @@ export const make = (definition: KubeObject, convert: Convert | undefined, stray
   const storage = `${group}/${storageVersion}`
 
   const schemaOf = (object: KubeObject) => schemas.get(object.apiVersion) ?? {}
-  /** As its own version reads it. */
+  /** Pruned and defaulted by the version it was stored in. */
   const read = memoized((stored) => {
     const schema = schemaOf(stored)
     const read = freeze(
@@ -68,7 +68,7 @@ export const make = (definition: KubeObject, convert: Convert | undefined, stray
     StructuralSchema.settle(schema, read)
     return read
   })
-  /** What was converted, without what its new version does not know. */
+  /** A converted object, pruned by its new version. */
   const fitted: Pure = (converted) => {
     const schema = schemaOf(converted)
     return asObject(withoutNulls(schema, StructuralSchema.prune(schema, converted)) as object)

@@ -1,8 +1,8 @@
 /**
- * `CustomResources`: the resources that a CustomResourceDefinition makes the server serve.
+ * `CustomResources`: the resources that a CustomResourceDefinition adds to the server.
  *
- * Bodies are pruned and defaulted when they are read, and again when they come from the store, so that a changed
- * schema shows at once in old objects. See `CustomConversion` for how versions become each other.
+ * Bodies are pruned and defaulted when they are read, and again when they come from the store, so a changed schema
+ * applies to existing objects at once. See `CustomConversion` for conversion between versions.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go and
  * pkg/registry/customresource/{strategy,status_strategy}.go.
@@ -32,13 +32,13 @@ import * as ConversionRules from "./ConversionRules.ts"
 import * as ConversionWebhook from "./ConversionWebhook.ts"
 import * as CustomConversion from "./CustomConversion.ts"
 
-/** Where the definitions themselves are stored. */
+/** The collection of the definitions themselves. */
 export const definitions = "customresourcedefinitions.apiextensions.k8s.io"
 
-/** `.spec.replicas` as keys. */
+/** A path such as `.spec.replicas` as a list of keys. */
 export const simplePath = (path: string): ReadonlyArray<string> => path.split(".").filter((key) => key !== "")
 
-/** True if a condition of the object has the status True. */
+/** Whether a condition of the object has status True. */
 export const conditionIsTrue = (object: unknown, type: string): boolean =>
   arrayAt(object, "status", "conditions").some((condition) =>
     stringAt(condition, "type") === type && stringAt(condition, "status") === "True"
@@ -70,7 +70,7 @@ const goTypeOf = (value: unknown): string => {
   }
 }
 
-/** What stands at a path, or why it cannot be read as the type; `undefined` for nothing. */
+/** The value at a path, or why it does not have the expected type; `undefined` if there is none. */
 const accessed = (
   object: KubeObject,
   path: ReadonlyArray<string>,
@@ -84,7 +84,7 @@ const accessed = (
   let value: unknown = object
   for (const [index, key] of path.entries()) {
     if (value === undefined || value === null) return { value: undefined }
-    // Named by the key that was looked for in it.
+    // The fault names the key that was looked up in the value.
     if (!JsonValue.isObject(value)) return wrong(value, "map[string]interface{}", index + 1)
     value = JsonValue.get(value, key)
   }
@@ -108,14 +108,14 @@ const selectorFault = (object: KubeObject, path: ReadonlyArray<string>): Readonl
   return "fault" in found ? [FieldError.invalid(`.${path.join(".")}`, "", found.fault)] : []
 }
 
-/** What is wrong with the kind and version that an object says it is of. */
+/** The faults of an object's kind and apiVersion. */
 const typeFaults = (kind: string, apiVersion: string, object: KubeObject): ReadonlyArray<FieldError.FieldError> =>
   Object.entries({ kind, apiVersion }).flatMap(([key, expected]) => {
     const found = stringAt(object, key)
     return found === expected ? [] : [FieldError.invalid(key, found, `must be ${expected}`)]
   })
 
-/** What the scale subresource demands of the object behind it; of a write to the status, of that alone. */
+/** The faults of an object with respect to its scale subresource. A write to the status validates only the status. */
 const scaleFaults = (
   object: KubeObject,
   paths: ScalePaths | undefined,
@@ -148,7 +148,7 @@ const strategyOf = (definition: KubeObject, version: unknown): Strategy.Strategy
   })
 }
 
-/** What a client of a deprecated version is told: that it is, and which newer one to use, if there is any. */
+/** The warning of a deprecated version: the default text names a newer version to use, if there is one. */
 const deprecationOf = (definition: KubeObject, deprecated: string): string => {
   const group = stringAt(definition, "spec", "group")
   const kind = stringAt(definition, "spec", "names", "kind")
@@ -230,7 +230,7 @@ const ofVersion = (shared: Shared, version: unknown): Served => {
   }
 }
 
-/** True if objects are stored in a version that the definition does not have. */
+/** Whether objects are stored in a version that the definition does not have. */
 const hasStrays = (definition: KubeObject, storage: Storage): boolean => {
   const group = stringAt(definition, "spec", "group")
   const versions = new Set(arrayAt(definition, "spec", "versions").map((version) => stringAt(version, "name")))
@@ -238,7 +238,7 @@ const hasStrays = (definition: KubeObject, storage: Storage): boolean => {
   return keys.some((key) => !versions.has(get(key).apiVersion.slice(group.length + 1)))
 }
 
-/** What was made of a stored definition before: stores that begin alike share it. */
+/** The resources of stored definitions, computed once: stores with the same image share them. */
 const known = new WeakMap<KubeObject, ReadonlyArray<Served>>()
 
 /** The served versions of a definition; none until it is established. */
@@ -265,7 +265,10 @@ export const served = (
   return found
 }
 
-/** The paths that a definition has taken, though nothing can be read or written there: nobody may be asked to convert. */
+/**
+ * The paths of a definition whose names are accepted but that cannot be served, because its conversion webhook cannot
+ * be called.
+ */
 export const unready = (definition: KubeObject): ReadonlyArray<ResourcePath> => {
   const taken = conditionIsTrue(definition, "NamesAccepted") && !conditionIsTrue(definition, "Established")
   if (!taken || !ConversionRules.hasBrokenBundle(definition)) return []

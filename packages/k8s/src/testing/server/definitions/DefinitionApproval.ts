@@ -1,8 +1,8 @@
 /**
- * `DefinitionApproval`: groups that belong to the Kubernetes community need an approved API.
+ * `DefinitionApproval`: groups of the Kubernetes community require an approved API.
  *
- * A CustomResourceDefinition in `k8s.io`, `kubernetes.io` or below names its approval in an annotation: the address of a
- * pull request, or a text that begins with "unapproved". The definition's conditions say which.
+ * A CustomResourceDefinition in `k8s.io`, `kubernetes.io` or a subdomain names its approval in an annotation: the URL
+ * of a pull request, or a text that begins with "unapproved". A condition of the definition reports the state.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apihelpers/helpers.go and pkg/controller/apiapproval.
  */
@@ -20,7 +20,7 @@ const enhancement = "see https://github.com/kubernetes/enhancements/pull/1111"
 
 const isProtected = (group: string): boolean => /(?:^|\.)(?:k8s|kubernetes)\.io$/.test(group)
 
-/** How a definition stands to the approval; undefined for a group that needs none. */
+/** The state of a definition's approval; undefined for a group that needs none. */
 export const stateOf = (definition: KubeObject): State | undefined => {
   if (!isProtected(stringAt(definition, "spec", "group"))) return undefined
   const value = definition.metadata.annotations?.[annotation] ?? ""
@@ -39,7 +39,7 @@ export const stateOf = (definition: KubeObject): State | undefined => {
   }
 }
 
-/** The condition that tells it. */
+/** The condition that reports it. */
 export const conditionOf = (state: State) => ({
   type: "KubernetesAPIApprovalPolicyConformant",
   status: state._tag === "Approved" ? "True" as const : "False" as const,

@@ -1,9 +1,9 @@
 /**
- * `DefinitionPaths`: what must hold of the JSON paths in a CustomResourceDefinition, those of its printer columns, of its
- * scale and of its selectable fields, and of the rest of a column.
+ * `DefinitionPaths`: validates printer columns, scale and selectable fields of a CustomResourceDefinition, including
+ * their JSON paths.
  *
- * What all versions share is spoken of as the definition's, whatever was written: `spec.additionalPrinterColumns[0]`
- * rather than `spec.versions[0].additionalPrinterColumns[0]`.
+ * If all versions have the same value, its faults name the field of the definition, whatever was written:
+ * `spec.additionalPrinterColumns[0]` rather than `spec.versions[0].additionalPrinterColumns[0]`.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, and v1/conversion.go.
  */
@@ -63,7 +63,10 @@ const scaleFaults = (scale: unknown, path: string): Faults => {
 const mostSelectable = 8
 const selectableTypes = ["string", "boolean", "integer"]
 
-/** Fields that all versions share can only be selected by if they share the schema, too; and the other way round. */
+/**
+ * Selectable fields that all versions share require a schema that all share, and those of a single version a schema of
+ * its own.
+ */
 const withoutSchema = (path: string): string =>
   path === "spec.selectableFields"
     ? "may only be set when validations.schema is included"
@@ -99,7 +102,7 @@ const selectableFaults = (fields: ReadonlyArray<unknown>, schema: Schema | undef
   ]
 }
 
-/** What a version may say, or all of them together: with its faults below a path, given the schema beside it. */
+/** A part of a version, and its faults below a path, given the schema at the same level. */
 interface Part {
   readonly of: (version: unknown) => unknown
   readonly faults: (part: unknown, path: string, schema: Schema | undefined) => Faults
@@ -130,7 +133,7 @@ const parts: ReadonlyArray<Part> = [
 const isShared = (versions: ReadonlyArray<unknown>, of: Part["of"]): boolean =>
   versions.every((version) => JsonValue.equals(of(version), of(versions[0])))
 
-/** What is wrong with the paths of one version, in what is its own. A schema that all share is no version's. */
+/** The faults of what one version has of its own. A schema that all versions share does not belong to any of them. */
 export const ofVersion = (versions: ReadonlyArray<unknown>, index: number): Faults => {
   const schema = isShared(versions, schemaOf) ? undefined : schemaOf(versions[index])
   return parts.flatMap(({ faults, of }) =>
@@ -138,7 +141,7 @@ export const ofVersion = (versions: ReadonlyArray<unknown>, index: number): Faul
   )
 }
 
-/** What is wrong with the paths in what all versions share. */
+/** The faults of what all versions share. */
 export const ofAll = (versions: ReadonlyArray<unknown>): Faults => {
   const schema = isShared(versions, schemaOf) ? schemaOf(versions[0]) : undefined
   return versions.length === 0 ?

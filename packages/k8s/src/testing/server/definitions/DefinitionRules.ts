@@ -1,5 +1,5 @@
 /**
- * `DefinitionRules`: what a CustomResourceDefinition must be, and what the server adds to it.
+ * `DefinitionRules`: validation and defaults of CustomResourceDefinitions.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go, .../v1/defaults.go and
  * pkg/registry/customresourcedefinition/strategy.go.
@@ -33,7 +33,7 @@ const withKindNames = (names: Object_): Object_ => {
   return kind === "" ? names : fill(names, { singular: kind.toLowerCase(), listKind: `${kind}List` })
 }
 
-/** A webhook is called at port 443 unless it says otherwise; one of which nothing is said is none. */
+/** The port of a webhook's Service defaults to 443; a webhook without content is removed. */
 const defaulted = (conversion: Object_): Object_ => {
   const webhook = objectAt(conversion, "webhook")
   if (webhook["clientConfig"] === undefined && arrayAt(webhook, "conversionReviewVersions").length === 0) {
@@ -51,7 +51,7 @@ const storageVersions = (definition: unknown): ReadonlyArray<string> =>
   arrayAt(definition, "spec", "versions").filter((version) => at(version, "storage") === true)
     .map((version) => stringAt(version, "name"))
 
-/** Where no version is said to have been stored, the present storage version has. */
+/** `storedVersions` defaults to the current storage version. */
 const withStored = (definition: Object_): Object_ => {
   const [storage] = storageVersions(definition)
   return storage === undefined || arrayAt(definition, "status", "storedVersions").length > 0
@@ -82,7 +82,7 @@ const prepareCreate: Strategy["prepareCreate"] = (definition) => ({
   }
 })
 
-/** A version that becomes the storage version is one that objects are stored in from now on. */
+/** A new storage version is added to `storedVersions`. */
 const prepareUpdate: Strategy["prepareUpdate"] = (next) => {
   const stored = arrayAt(next, "status", "storedVersions").map(String)
   const [storage] = storageVersions(next)
@@ -91,7 +91,7 @@ const prepareUpdate: Strategy["prepareUpdate"] = (next) => {
     : { ...next, status: { ...objectAt(next, "status"), storedVersions: [...stored, storage] } }
 }
 
-/** A name is told once, whatever is wrong with it. */
+/** One fault per name, with all of its problems. */
 const label = (field: string, value: string, faults = Names.dns1035Label, before = "", text = value): Faults => {
   const found = faults(text)
   return found.length === 0 ? [] : [FieldError.invalid(field, value, before + found.join(","))]
@@ -108,7 +108,7 @@ const groupFaults = (group: string): Faults => {
 
 const requiredNames = ["plural", "singular", "kind", "listKind"]
 
-/** What is wrong with names, given or accepted. */
+/** The faults of requested or accepted names. */
 const namesFaults = (names: unknown, path: string): Faults => {
   const kind = stringAt(names, "kind")
   const plain = (key: string): Faults => {
@@ -131,7 +131,7 @@ const namesFaults = (names: unknown, path: string): Faults => {
   ]
 }
 
-/** What is missing is told before what is wrong. */
+/** Missing names are reported before invalid ones. */
 const givenNamesFaults = (names: unknown): Faults => [
   ...requiredNames.filter((key) => stringAt(names, key) === "").map((key) =>
     FieldError.required(`spec.names.${key}`, "")
@@ -139,7 +139,7 @@ const givenNamesFaults = (names: unknown): Faults => [
   ...namesFaults(names, "spec.names")
 ]
 
-/** What a schema may say at its root, in the words of Go, if its status is a part of its own. */
+/** The keywords allowed at the root of a schema with a status subresource, by Go name. */
 const rootFields = [
   "Description",
   "Type",
@@ -173,7 +173,7 @@ const atRoot = new Set([
   "x-kubernetes-validations"
 ])
 
-/** One fault is told, that of the first field which is wrong in the order of the type. */
+/** Only the first invalid keyword is reported, in the order of the Go type. */
 const rootFaults = (version: unknown, schema: unknown, path: string): Faults => {
   if (at(version, "subresources", "status") === undefined) return []
   const type = stringAt(schema, "type")
@@ -192,7 +192,7 @@ const rootFaults = (version: unknown, schema: unknown, path: string): Faults => 
 
 const schemaOf = (version: unknown): unknown => at(version, "schema", "openAPIV3Schema")
 
-/** A schema that all versions share is spoken of as the definition's, whatever was written. */
+/** Faults of a schema that all versions share name the field of the definition, whatever was written. */
 const isShared = (versions: ReadonlyArray<unknown>): boolean =>
   versions.every((version) => JsonValue.equals(schemaOf(version), schemaOf(versions[0])))
 
@@ -218,7 +218,7 @@ const sharedSchemaFaults = (versions: ReadonlyArray<unknown>): Faults =>
 
 const longestWarning = 256
 
-/** The first character that cannot be printed, by its place in UTF-8. */
+/** The position of the first unprintable character, in UTF-8 bytes. */
 const unprintable = (text: string): ReadonlyArray<string> => {
   const found = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.exec(text)
   return found === null ? [] : [
@@ -237,7 +237,7 @@ const warningFaults = (version: unknown): ReadonlyArray<string> => {
   ]
 }
 
-/** Whether anything in the schema of a version has a default. */
+/** Whether the schema of a version contains any default. */
 const hasDefaults = (version: unknown): boolean =>
   SchemaKeywords.hasDefaults(objectAt(version, "schema", "openAPIV3Schema"))
 
@@ -272,7 +272,7 @@ const versionsFaults = (definition: unknown): Faults => {
     ...(storageVersions(definition).length === 1
       ? []
       : [whole("must have exactly one version marked as storage version")]),
-    // The name of the first version is also that of the definition, as it was before there were several.
+    // The name of the first version is also `spec.version`, from the time when definitions had one version.
     ...(names[0] === undefined || names[0] === "" ? [] : label("spec.version", names[0]))
   ]
 }
@@ -286,7 +286,7 @@ const storedFaults = (definition: unknown): Faults => {
   return [
     ...versions.flatMap((version) => {
       const name = stringAt(version, "name")
-      // Of versions with the same name one alone is found to have been stored.
+      // Among versions of the same name, only the first is found in `storedVersions`.
       const known = stored.includes(name) && versions.find((one) => stringAt(one, "name") === name) === version
       return at(version, "storage") !== true || known
         ? []
@@ -316,7 +316,9 @@ const approvalFaults = (definition: KubeObject): Faults => {
   }
 }
 
-/** Group and plural are the name of the definition; scope and kind are what objects are stored by. */
+/**
+ * The immutable fields: group and plural form the definition's name; scope and kind determine how objects are stored.
+ */
 const fixed = ({ established }: { readonly established: boolean }): ReadonlyArray<ReadonlyArray<string>> => [
   ...(established ? [["scope"], ["names", "kind"]] : []),
   ["group"],
@@ -338,7 +340,7 @@ const validate: Strategy["validate"] = (definition, previous) => {
   const scope = stringAt(definition, "spec", "scope")
   const name = `${stringAt(definition, "spec", "names", "plural")}.${group}`
   return [
-    // A name cannot change, and what it is made of has rules of its own.
+    // The name is immutable, and the fields it consists of have their own rules.
     ...(previous === undefined ? named(definition, name, "must be spec.names.plural+\".\"+spec.group") : []),
     ...groupFaults(group),
     ...(scope === ""
@@ -366,7 +368,7 @@ const validate: Strategy["validate"] = (definition, previous) => {
 
 const validateUpdate: Strategy["validateUpdate"] = (next, previous) => ConversionRules.updateFaults(next, previous)
 
-/** What the strategy of definitions has beyond the table. */
+/** Additional rules of the strategy of definitions. */
 const validateStatus: Strategy["validateStatus"] = (definition) =>
   namesFaults(at(definition, "status", "acceptedNames"), "status.acceptedNames")
 

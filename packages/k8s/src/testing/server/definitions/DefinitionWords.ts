@@ -1,7 +1,8 @@
 /**
- * `DefinitionWords`: the versions of a CustomResourceDefinition as the server prints them when it refuses them as a whole.
+ * `DefinitionWords`: the versions of a CustomResourceDefinition as the server prints them when it refuses them as a
+ * whole.
  *
- * What all versions share is the definition's own, and printed with none of them.
+ * What all versions share belongs to the definition and is not printed with any of them.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/{types,types_jsonschema}.go and v1/conversion.go.
  */
@@ -115,7 +116,7 @@ const versionFields: GoStruct.Fields = [
 
 const shares = ["schema", "subresources", "additionalPrinterColumns", "selectableFields"]
 
-/** The text of the versions of a definition. */
+/** The text of a definition's versions. */
 export const printVersions = (versions: ReadonlyArray<unknown>): string => {
   const shared = shares.filter((name) =>
     versions.every((version) => JsonValue.equals(at(version, name), at(versions[0], name)))

@@ -1,22 +1,22 @@
 /**
- * `DefinitionZeros`: a CustomResourceDefinition without what Go's `omitempty` leaves out.
+ * `DefinitionZeros`: removes from a CustomResourceDefinition what Go's `omitempty` omits.
  *
- * A client may write `nullable: false`, `priority: 0` or `description: ""`; the types of the real server cannot tell
- * that from nothing, and do not show it again. Fields that are pointers there (`minLength: 0`,
- * `x-kubernetes-preserve-unknown-fields: false`) keep their zero, and what a schema holds as data (`default`, `enum`,
- * `example`) is left as it is.
+ * A client may write `nullable: false`, `priority: 0` or `description: ""`. The types of the real server cannot
+ * distinguish these from missing fields, so they are not returned. Fields that are pointers (`minLength: 0`,
+ * `x-kubernetes-preserve-unknown-fields: false`) keep their zero, and data in a schema (`default`, `enum`, `example`)
+ * is kept as it is.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1/types.go and types_jsonschema.go.
  */
 import { type Draft, put } from "../../../api/Plain.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
 
-/** How a part of a definition is gone through. */
+/** How a part of a definition is traversed. */
 interface Shape {
-  /** Fields that are left out at their zero. */
+  /** Fields that are omitted if they are zero. */
   readonly zeros?: ReadonlyArray<string>
   readonly parts?: Readonly<Record<string, Shape | (() => Shape)>>
-  /** Every value of a map. */
+  /** The shape of every value of a map. */
   readonly values?: () => Shape
 }
 
@@ -89,6 +89,6 @@ const walk = (value: unknown, shape: Shape): unknown => {
   return out
 }
 
-/** The definition as the server would show it. */
+/** The definition as the server returns it. */
 export const omit = (object: JsonValue.JsonObject): JsonValue.JsonObject =>
   walk(object, definition) as JsonValue.JsonObject

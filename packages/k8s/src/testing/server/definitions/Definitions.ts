@@ -1,9 +1,10 @@
 /**
- * `Definitions`: the life of CustomResourceDefinitions, from naming to the deletion of what they define.
+ * `Definitions`: the life cycle of CustomResourceDefinitions, from accepting names to deleting their objects.
  *
- * In the real server several controllers do this a moment after the write; here `settle` does it before the write is
- * answered, in the same steps and so with the same events: names accepted, then established; on deletion first the
- * objects, then the definition. What is answered to the write itself is the object as it was written.
+ * In the real server several controllers do this shortly after a write. Here `settle` does it before the write is
+ * answered, in the same steps and so with the same events: names are accepted, then the definition is established; on
+ * deletion, first the objects are deleted, then the definition. The response to the write contains the object as it was
+ * written.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/controller/{status,establish,finalizer}.
  */
@@ -28,7 +29,7 @@ interface Condition {
   readonly message: string
 }
 
-/** The object with a condition; its transition time changes only with its status. */
+/** The object with a condition, whose transition time changes only with its status. */
 const withCondition = (definition: KubeObject, condition: Condition, now: number): KubeObject => {
   const status = objectAt(definition, "status")
   const conditions = arrayAt(status, "conditions")
@@ -50,7 +51,7 @@ const withCondition = (definition: KubeObject, condition: Condition, now: number
   } as KubeObject
 }
 
-/** The names other definitions of the group have been granted. */
+/** The accepted names of other definitions in the group. */
 const taken = (core: Core, definition: KubeObject) => {
   const resources = new Set<string>()
   const kinds = new Set<string>()
@@ -72,7 +73,7 @@ interface Naming {
   readonly condition: Condition
 }
 
-/** Which of the wanted names are granted; a clash keeps what was granted before. */
+/** Which of the requested names are accepted. After a conflict, previously accepted names are kept. */
 const naming = (core: Core, definition: KubeObject): Naming => {
   const wanted = objectAt(definition, "spec", "names")
   const before = objectAt(definition, "status", "acceptedNames")
@@ -142,7 +143,7 @@ const terminating = (status: "True" | "False", reason: string, message: string):
   message
 })
 
-/** Stores a definition if it changed; the result is what is stored. */
+/** Stores a definition if it changed; returns what is stored. */
 const put = (core: Core, before: KubeObject, after: KubeObject, now: number): KubeObject => {
   if (JsonValue.equals(before, after)) return before
   const owned = Ownership.statusTouched({ collection, definition: definitionType, now }, before, after)
@@ -176,7 +177,7 @@ const accept = (core: Core, written: KubeObject, now: number): KubeObject => {
 const collectionOf = (definition: KubeObject): string =>
   `${stringAt(definition, "spec", "names", "plural")}.${stringAt(definition, "spec", "group")}`
 
-/** Objects of a definition being deleted are deleted like any others: their finalizers are honoured. */
+/** Deletes the objects of a definition that is being deleted. Their finalizers are respected. */
 const deleteInstances = (core: Core, definition: KubeObject, now: number): void => {
   const name = collectionOf(definition)
   const strategy = Strategy.make({ generation: true })
@@ -206,12 +207,12 @@ const terminate = (core: Core, definition: KubeObject, now: number): void => {
   put(core, current, withCondition({ ...current, metadata: { ...current.metadata, finalizers } }, done, now), now)
 }
 
-/** Keeps the registry in step with the stored definitions. */
+/** Updates the registry when stored definitions change. */
 export class Definitions {
   private readonly core: Core
-  /** Names of definitions that changed, or whose objects went, since the last `settle`. */
+  /** Definitions that changed, or that lost objects, since the last `settle`. */
   private readonly dirty = new Set<string>()
-  /** The spec and names that are being served, by name of the definition. */
+  /** The spec and names that are served, by name of the definition. */
   private readonly serving = new Map<string, unknown>()
 
   constructor(core: Core) {
@@ -219,19 +220,19 @@ export class Definitions {
     core.storage.listen((change) => {
       if (change.collection === collection) this.dirty.add(change.key)
       else if (change.type === "DELETED" && core.storage.get(collection, change.collection) !== undefined) {
-        // A definition is named like the collection it defines.
+        // The name of a definition is that of its collection.
         this.dirty.add(change.collection)
       }
     })
   }
 
-  /** Serves the definitions that the store began with. */
+  /** Serves the definitions in the initial content of the store. */
   begin(now: number): void {
     for (const name of this.core.storage.list(collection).keys) this.dirty.add(name)
     this.settle(now)
   }
 
-  /** Does whatever the changes since the last call make necessary. */
+  /** Processes the changes since the last call. */
   settle(now: number): void {
     for (let rounds = 0; this.dirty.size > 0 && rounds < 1000; rounds++) {
       const [name] = this.dirty
@@ -246,7 +247,7 @@ export class Definitions {
     if (definition === undefined) return this.forget(name)
     if (definition.metadata.deletionTimestamp === undefined) {
       const accepted = accept(core, definition, now)
-      // Its own changes need no second look.
+      // Its own changes need not be processed again.
       this.dirty.delete(name)
       this.serve(accepted)
     } else {
@@ -255,7 +256,7 @@ export class Definitions {
       this.dirty.delete(name)
       const left = core.storage.get(collection, name)
       if (left === undefined) this.forget(name)
-      // Who waits for other finalizers is served as before: new objects of it are taken again.
+      // While other finalizers remain, the definition is served as before, and new objects can be created again.
       else this.serve(left)
     }
   }
@@ -274,7 +275,7 @@ export class Definitions {
     this.serving.set(name, shown)
     registry.setCustom(name, CustomResources.served(definition, this.core))
     registry.setUnready(name, CustomResources.unready(definition))
-    // A changed definition is served by a new store; its old watches end.
+    // A changed definition gets a new store, which ends existing watches.
     if (before !== undefined && !JsonValue.equals(before.slice(0, 2), shown.slice(0, 2))) hub.endAll(name)
   }
 
