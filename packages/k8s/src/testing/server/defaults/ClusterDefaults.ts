@@ -1,5 +1,5 @@
 /**
- * `ClusterDefaults`: defaults of the kinds that are about networks, storage, nodes and the like (see `Defaults`).
+ * `ClusterDefaults`: defaults of kinds for networks, storage, nodes and the like (see `Defaults`).
  *
  * Source: k8s.io/kubernetes/pkg/apis/GROUP/VERSION/defaults.go; compared with a kube-apiserver.
  */
@@ -20,7 +20,7 @@ const networkPolicy = (value: unknown): Filled => {
   return fill(spec, { policyTypes: types })
 }
 
-/** One network and the list of all of them say the same, and the one is believed; what a node has it can give. */
+/** `podCIDR` and `podCIDRs` are made consistent: `podCIDR` takes precedence. `allocatable` defaults to `capacity`. */
 const node: Default = (object) => {
   const network = stringAt(object, "spec", "podCIDR")
   const all = arrayAt(object, "spec", "podCIDRs")
@@ -36,7 +36,7 @@ const labelsOf = (template: unknown): Filled | undefined => {
   return Object.keys(labels).length === 0 ? undefined : labels
 }
 
-/** Selector and labels are the template's, where they are not said. */
+/** Selector and labels default to the labels of the template. */
 const replicationController: Default = (object) => {
   const labels = labelsOf(at(object, "spec", "template"))
   const own = objectAt(object, "metadata", "labels")
@@ -46,11 +46,11 @@ const replicationController: Default = (object) => {
   return edit(named, "spec", (spec) => fill(spec, { selector: labels }))
 }
 
-/** Someone outside may reach it. */
+/** Whether a Service is reachable from outside the cluster. */
 const isExternal = (spec: Filled): boolean =>
   ["NodePort", "LoadBalancer"].includes(stringAt(spec, "type")) || arrayAt(spec, "externalIPs").length > 0
 
-/** What of a Service depends on its type, which is known by now. */
+/** Defaults of a Service that depend on its type, which is set by now. */
 export const service = (spec: Filled): Filled => {
   const external = stringAt(spec, "type") === "ExternalName"
   return fill(spec, {
@@ -73,13 +73,13 @@ const scaleUp = {
 }
 const scaleDown = { selectPolicy: "Max", policies: [percent] }
 
-/** Who says something of the behavior gets the rest of it said. */
+/** A behavior that sets any field gets defaults for the others. */
 const behavior = (value: unknown): Filled => ({
   scaleUp: fill(at(value, "scaleUp"), scaleUp),
   scaleDown: fill(at(value, "scaleDown"), scaleDown)
 })
 
-/** Without a metric it is 80 % of the processor. */
+/** Without metrics, the target is 80 % CPU utilization. */
 const autoscaler: Default = (object) => {
   const spec = fill(object["spec"], { minReplicas: 1 })
   if (stringAt(object, "apiVersion") !== "autoscaling/v1") {
@@ -106,7 +106,7 @@ const priorityLevel: Default = (object) =>
 
 const inSpec = (f: (spec: unknown) => Filled): Default => (object) => ({ ...object, spec: f(object["spec"]) })
 
-/** By group and kind. */
+/** Defaults by group and kind. */
 export const byKind: Readonly<Record<string, Default>> = {
   "/Node": node,
   "/Endpoints": (object) => map(object, "subsets", (subset) => map(objectAt(subset), "ports", tcp)),
@@ -138,5 +138,5 @@ export const byKind: Readonly<Record<string, Default>> = {
   "flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration": priorityLevel
 }
 
-/** A ReplicationController, whose template has its defaults already. */
+/** The defaults of a ReplicationController, whose template has its defaults already. */
 export const controller = replicationController

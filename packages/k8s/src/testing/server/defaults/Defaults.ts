@@ -1,8 +1,8 @@
 /**
- * `Defaults`: what an API server fills in where the body of a built-in kind is silent.
+ * `Defaults`: what an API server fills in if the body of a built-in kind does not set it.
  *
- * These are the defaults operators meet: Pods and everything with a Pod template, Services, claims, Secrets. They are
- * idempotent, so that an object read and written back does not change.
+ * These are the defaults that operators encounter: of Pods and everything with a Pod template, Services, claims and
+ * Secrets. They are idempotent, so an object that is read and written back does not change.
  *
  * Source: k8s.io/kubernetes/pkg/apis/GROUP/VERSION/defaults.go; compared with a kube-apiserver.
  */
@@ -20,7 +20,7 @@ import { edit, fill, type Filled, map } from "./Filling.ts"
 import { pullPolicy } from "./PullPolicy.ts"
 import * as VolumeDefaults from "./VolumeDefaults.ts"
 
-/** What a probe or a hook does. */
+/** The action of a probe or a lifecycle hook. */
 const handler = (action: Filled): Filled => edit(action, "httpGet", (get) => fill(get, { path: "/", scheme: "HTTP" }))
 
 const lifecycle = (value: unknown): Filled =>
@@ -34,7 +34,7 @@ const probe = (value: unknown): Filled => {
   return edit(handler(filled), "grpc", (grpc) => fill(grpc, { service: "" }))
 }
 
-/** What a Pod is limited to it requests, too; a template is not a Pod yet. */
+/** The requests of a container in a Pod default to its limits; those in a template do not. */
 const resources = (value: unknown): Filled => {
   const limits = objectAt(value, "limits")
   return Object.keys(limits).length === 0
@@ -68,7 +68,7 @@ const podSpec = (value: unknown): Filled => {
     securityContext: {},
     schedulerName: "default-scheduler"
   })
-  // Two names of one field; the old one is kept in step.
+  // Two names of one field; the deprecated one is kept in sync.
   const account = stringAt(spec, "serviceAccountName") || stringAt(spec, "serviceAccount")
   if (account !== "") spec = { ...spec, serviceAccountName: account, serviceAccount: account }
   spec = map(spec, "containers", container)
@@ -77,7 +77,7 @@ const podSpec = (value: unknown): Filled => {
   return map(spec, "volumes", VolumeDefaults.volume)
 }
 
-/** Every Namespace is labelled with its name, if it has one by now. */
+/** Every Namespace that has a name is labelled with it. */
 const labelledNamespace = (metadata: unknown): Filled => {
   const name = stringAt(metadata, "name")
   return name === ""
@@ -86,8 +86,8 @@ const labelledNamespace = (metadata: unknown): Filled => {
 }
 
 /**
- * A Pod with limits of its own requests what its containers request together, and else what it is limited to. Huge pages
- * cannot be had in advance: their requests are their limits.
+ * The requests of a Pod with Pod-level resources default to what its containers request together, or else to its
+ * limits. Huge pages cannot be overcommitted, so their requests equal their limits.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go `defaultPodRequests`.
  */
@@ -106,7 +106,7 @@ const podRequests = (spec: Filled): Filled => {
     : { ...spec, resources: { ...objectAt(spec, "resources"), requests } }
 }
 
-/** A Pod of its own gets more than a template; the rest is admission's. */
+/** A Pod has more defaults than a template. Others are set by admission. */
 const pod = (value: unknown): Filled => {
   const limited = (entry: unknown) => edit(objectAt(entry), "resources", resources)
   const own = podSpec(value)
@@ -118,7 +118,7 @@ const pod = (value: unknown): Filled => {
   return fill(requested, { enableServiceLinks: true })
 }
 
-/** The one address and the list of all of them say the same; where they do not, the one is right. */
+/** `podIP` and `podIPs` are made consistent: `podIP` takes precedence. */
 const podStatus = (value: unknown): Filled => {
   const status = objectAt(value)
   const one = stringAt(status, "podIP")
@@ -130,7 +130,7 @@ const podStatus = (value: unknown): Filled => {
 
 const template = (value: unknown): Filled => ({ ...fill(value, { metadata: {} }), spec: podSpec(at(value, "spec")) })
 
-/** With its template, which is there whether or not it was sent. */
+/** Adds a template with its defaults, whether or not one was sent. */
 const templated = (object: Filled): Filled => ({ ...object, template: template(object["template"]) })
 
 const rollingUpdate = (strategy: unknown, amounts: Filled): Filled => {
@@ -155,7 +155,7 @@ const statefulSet = (value: unknown): Filled => {
     updateStrategy: {},
     persistentVolumeClaimRetentionPolicy: {}
   })
-  // A strategy that is named comes with its amounts, or without.
+  // A strategy that sets only its type gets no default amounts.
   spec = edit(
     spec,
     "updateStrategy",
@@ -191,7 +191,7 @@ const job = (value: unknown): Filled => {
   const spec = fill(value, {
     parallelism: 1,
     completions: single ? 1 : undefined,
-    // Who limits each index need not limit all of them together.
+    // A Job with a limit per index needs no limit for all of them together.
     backoffLimit: at(value, "backoffLimitPerIndex") === undefined ? 6 : maxInt32,
     manualSelector: false,
     completionMode: "NonIndexed",
@@ -202,7 +202,7 @@ const job = (value: unknown): Filled => {
   return templated(policy === undefined ? spec : { ...spec, podFailurePolicy: failurePolicy(policy) })
 }
 
-/** A condition that a rule waits for is true, unless it says otherwise. */
+/** The status of a condition in a rule defaults to True. */
 const failurePolicy = (policy: unknown): Filled =>
   map(
     objectAt(policy),
@@ -250,7 +250,7 @@ const service = (value: unknown): Filled => {
   })
 }
 
-/** What is limited has a default; what has a default is requested; what has a minimum requests that. */
+/** `default` is completed from `max`, and `defaultRequest` from `default`, then from `min`. */
 const limitRangeItem = (value: unknown): Filled => {
   const item = objectAt(value)
   if (item["type"] !== "Container") return item
@@ -265,7 +265,7 @@ const limitRangeItem = (value: unknown): Filled => {
 
 const claimSpec = (value: unknown): Filled => fill(value, { volumeMode: "Filesystem" })
 
-/** `stringData` is written to, never read from. */
+/** `stringData` is write-only and merged into `data`. */
 const secret = (object: Filled): Filled => {
   const { stringData, ...rest } = object
   const filled = fill(rest, { type: "Opaque" })
@@ -277,10 +277,10 @@ const secret = (object: Filled): Filled => {
   return { ...filled, data: { ...objectAt(filled, "data"), ...Object.fromEntries(encoded) } }
 }
 
-/** A spec is there whether or not it was sent. */
+/** Applies defaults to the spec, whether or not one was sent. */
 const inSpec = (f: (spec: unknown) => Filled) => (object: Filled): Filled => ({ ...object, spec: f(object["spec"]) })
 
-/** The phase a status is of that tells none. */
+/** The default phase in a status, by kind. */
 const phases: Readonly<Record<string, string>> = {
   "/Namespace": "Active",
   "/PersistentVolume": "Pending",
@@ -291,7 +291,7 @@ const inPhase = (name: string) => (status: unknown): Filled => fill(status, { ph
 
 const withPhase = (name: string, object: Filled): Filled => ({ ...object, status: inPhase(name)(object["status"]) })
 
-/** Who is reached at an address of a balancer is the balancer, unless it says otherwise. */
+/** The `ipMode` of a load balancer's address defaults to VIP. */
 const balancer = (object: Filled): Filled =>
   stringAt(object, "spec", "type") !== "LoadBalancer" ?
     object :
@@ -311,7 +311,7 @@ const specs: Readonly<Record<string, (spec: unknown) => Filled>> = {
   "batch/CronJob": cronJob
 }
 
-/** Kinds whose defaults are what is told where a field is missing. */
+/** Kinds whose defaults are values of missing fields. */
 const fields: Readonly<Record<string, Filled>> = {
   "/Event": {
     source: {},
@@ -361,18 +361,18 @@ const byKind: Readonly<Record<string, (object: Filled) => Filled>> = {
 /** The defaults of one part of an object. */
 export interface Part {
   readonly fill: (value: unknown) => unknown
-  /** Given to a part that is missing, too. */
+  /** Whether a missing part gets defaults, too. */
   readonly always: boolean
 }
 
-/** Defaults that are each part's own. */
+/** The defaults of a kind whose parts do not depend on each other. */
 export interface Parts {
   readonly parts: Readonly<Record<string, Part>>
-  /** What is told where a part is missing. */
+  /** Default values of missing fields. */
   readonly missing: Filled | undefined
 }
 
-/** The same as `apply`, by parts; undefined for a kind one part of which depends on another. */
+/** The same defaults as `apply`, by part; undefined for a kind whose parts depend on each other. */
 export const partsOf = (group: string, kind: string): Parts | undefined => {
   const name = `${group}/${kind}`
   const spec = specs[name]
@@ -424,7 +424,7 @@ const statuses: Readonly<Record<string, (object: JsonObject) => JsonObject>> = {
     phase: "Pending",
     lastPhaseTransitionTime: at(object, "metadata", "creationTimestamp")
   }),
-  // A node says of itself what it has when it comes.
+  // A node reports its status when it is created.
   nodes: (object) => objectAt(object, "status"),
   services: () => ({ loadBalancer: {} }),
   "ingresses.networking.k8s.io": () => ({ loadBalancer: {} }),
@@ -447,15 +447,15 @@ const statuses: Readonly<Record<string, (object: JsonObject) => JsonObject>> = {
   })
 }
 
-/** The status a new object has. */
+/** The object with its initial status. */
 export const status = (collection: string, object: JsonObject): JsonObject => {
   const initial = statuses[collection]
   return initial === undefined ? object : { ...object, status: initial(object) }
 }
 
 /**
- * Guaranteed, Burstable or BestEffort, by the requests and limits of all containers; or by those of the Pod, where it may
- * have its own, though they are empty.
+ * Guaranteed, Burstable or BestEffort, by the requests and limits of all containers, or by Pod-level resources if the
+ * Pod has them, even if they are empty.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/helper/qos/qos.go `ComputePodQOS`.
  */
@@ -464,7 +464,7 @@ export const qosClass = (object: unknown): string => {
   const containers = own !== undefined
     ? [{ resources: own }]
     : [...arrayAt(object, "spec", "containers"), ...arrayAt(object, "spec", "initContainers")]
-  // Nothing of something counts as nothing.
+  // An amount of 0 counts as none.
   const amount = (entry: unknown, key: string, name: string) => {
     const found = at(entry, "resources", key, name)
     return found === undefined || Quantity.compare(String(found), "0") === 0 ? undefined : found

@@ -1,12 +1,13 @@
 /**
- * `Parts`: bodies of a built-in kind, read part by part, and no part twice.
+ * `Parts`: reads bodies of a built-in kind part by part, and no part twice.
  *
- * Reading a part (`spec`, `status`) and giving it its defaults depends on nothing but the part, in the kinds that
- * `Defaults.partsOf` names. So what came of it is remembered by its text, frozen, and told again: a story that makes the
- * same Pods over and over has them read once, and whoever comes later knows by its identity that a part is the same. A
- * part that reading does not change is left as it is; one that is stored is not even looked at.
+ * In the kinds that `Defaults.partsOf` names, reading a part (`spec`, `status`) and applying its defaults depends only
+ * on that part. So results are cached by the JSON text of the part, frozen, and reused: a simulation that creates the
+ * same Pods again and again reads them once, and later code recognizes an equal part by its identity. A part that
+ * reading does not change is returned as it is, and a stored part is not read at all.
  *
- * What has a fault, fields that are not known or lists that are told though they are empty is not for here: `read` gives `undefined`, and the whole is read instead.
+ * For bodies with faults, unknown fields, or empty lists that must be preserved, `read` returns `undefined`, and the
+ * body is read as a whole instead.
  */
 import { type Draft, freeze } from "../../../api/Plain.ts"
 import { ByText } from "../../../api/Remembered.ts"
@@ -18,16 +19,16 @@ import * as GoZero from "../go/GoZero.ts"
 import type * as Defaults from "./Defaults.ts"
 import { fill } from "./Filling.ts"
 
-/** What was made of a part; `undefined` in it for a part that says nothing. */
+/** The result of reading a part; its value is `undefined` for a part without content. */
 interface Read {
   readonly value: unknown
-  /** Reading it anew changes nothing. */
+  /** Whether reading it again changes nothing. */
   readonly settled: boolean
 }
 
 type Reader = (value: unknown) => Read | undefined
 
-/** Which reader says of a frozen part that reading it changes nothing. */
+/** The reader under which a frozen part is unchanged. */
 const settled = new WeakMap<object, Reader>()
 
 const settledFor = (value: object, reader: Reader): unknown => {
@@ -35,7 +36,7 @@ const settledFor = (value: object, reader: Reader): unknown => {
   return value
 }
 
-/** How a field of a definition is read; `finish` does what comes after. */
+/** Reads one field of a definition and applies `finish` to the result. */
 const readerOf = (definition: string, key: string, finish: (read: unknown) => unknown): Reader => {
   const fresh = (value: unknown): unknown => {
     const [unknown, emptied]: [Array<string>, Array<string>] = [[], []]
@@ -70,7 +71,7 @@ const metaReaders = new Map(
   Object.keys(definitions[meta]!.properties!).map((key) => [key, readerOf(meta, key, (read) => read)])
 )
 
-/** The parts of a value but one, each read by its reader; undefined for what is not for here. */
+/** Reads all fields of a value except one; undefined if the body has to be read as a whole. */
 const partsOf = (
   value: JsonValue.JsonObject,
   readers: ReadonlyMap<string, Reader>,
@@ -86,7 +87,7 @@ const partsOf = (
   return out
 }
 
-/** How bodies of a definition are read, given what its parts default to. */
+/** Reads bodies of a definition with the given defaults of its parts. */
 export const make = (
   definition: string,
   { missing, parts }: Defaults.Parts

@@ -1,5 +1,5 @@
 /**
- * `PullPolicy`: when an image is pulled where nobody says.
+ * `PullPolicy`: the default of `imagePullPolicy`.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go, pkg/util/parsers.
  */
@@ -12,8 +12,8 @@ const image = new RegExp(
 )
 
 /**
- * `latest`, with a digest or without, is pulled every time, and so is what has neither tag nor digest; nothing that is
- * no name of an image.
+ * Always for the tag `latest`, with or without digest, and for an image without tag and digest. IfNotPresent for other
+ * images, and for invalid image names.
  */
 export const pullPolicy = (name: string): string => {
   const [, repository = "", host, given, fixed] = image.exec(name) ?? []

@@ -1,5 +1,5 @@
 /**
- * `VolumeDefaults`: what is filled in where a volume, of a Pod or persistent, is silent.
+ * `VolumeDefaults`: defaults of volumes in Pods and of PersistentVolumes.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
  */
@@ -21,7 +21,7 @@ const projection = (source: unknown): Filled =>
 const azureDisk: Filled = { cachingMode: "ReadWrite", fsType: "ext4", kind: "Shared", readOnly: false }
 const rbd: Filled = { pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" }
 
-/** Of the sources that Pods and persistent volumes share. */
+/** Defaults of sources that Pods and PersistentVolumes share. */
 const shared: Readonly<Record<string, (source: unknown) => unknown>> = {
   hostPath: (source) => fill(source, { type: "" }),
   iscsi: (source) => fill(source, { iscsiInterface: "default" }),
@@ -48,7 +48,7 @@ const ofPod: Readonly<Record<string, (source: unknown) => unknown>> = {
 const apply = (volume: Filled, table: typeof ofPod): Filled =>
   Object.entries(table).reduce((filled, [key, f]) => edit(filled, key, f), volume)
 
-/** A volume of a Pod; one without a source is an empty directory. */
+/** A volume of a Pod. Without a source it is an `emptyDir`. */
 export const volume = (value: unknown): Filled => {
   const own = objectAt(value)
   return apply(Object.keys(own).some((key) => key !== "name") ? own : { ...own, emptyDir: {} }, ofPod)
@@ -58,6 +58,6 @@ export const volume = (value: unknown): Filled => {
 export const persistentVolume = (value: unknown): Filled =>
   apply(fill(value, { persistentVolumeReclaimPolicy: "Retain", volumeMode: "Filesystem" }), shared)
 
-/** Ports of the host's network are the container's own. */
+/** With host networking, the host ports default to the container ports. */
 export const hostPorts = (container: unknown): Filled =>
   map(objectAt(container), "ports", (port) => fill(port, { hostPort: at(port, "containerPort") }))

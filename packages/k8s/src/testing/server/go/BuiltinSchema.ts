@@ -1,9 +1,9 @@
 /**
- * `BuiltinSchema`: a body as the Go type of a built-in kind reads it.
+ * `BuiltinSchema`: decodes a body as the Go type of a built-in kind does.
  *
- * Unknown fields are left out and named, nulls and empty values that the type does not tell from nothing are left out, a
- * value of a wrong type is a fault of the whole request. An amount is written as the server writes it, a time loses its
- * offset, and a `Time` its fraction too. What a kind demands beyond types is its strategy's business.
+ * Unknown fields are dropped and reported. Nulls, and empty values that the type cannot distinguish from missing ones,
+ * are dropped. A value of the wrong type fails the whole request. A quantity is returned in canonical form; a time
+ * loses its offset, and a `Time` also its fraction of a second. All other validation is left to the kind's strategy.
  *
  * Source: the OpenAPI document (`kinds/definitions`) for the types; encoding/json and apimachinery's `Time` and
  * `MicroTime` for the rules.
@@ -22,12 +22,15 @@ import * as JsonValue from "../../../schema/JsonValue.ts"
 import * as GoZero from "./GoZero.ts"
 import * as Quantity from "../../../api/Quantity.ts"
 
-/** A body that was read. */
+/** A decoded body. */
 export interface Decoded {
   readonly object: JsonValue.JsonObject
-  /** The paths of fields that were left out because the type does not have them. */
+  /** The paths of unknown fields, which were dropped. */
   readonly unknown: ReadonlyArray<string>
-  /** Where lists were left out that are told even if they are empty. Until it is stored the object has them. */
+  /**
+   * The paths of empty lists that were dropped although their fields are not omitted when empty. They matter for
+   * managedFields until the object is stored.
+   */
   readonly emptied: ReadonlyArray<string>
 }
 
@@ -39,7 +42,7 @@ const byKind: ReadonlyMap<string, string> = new Map(
   )
 )
 
-/** The definition of a kind; undefined for one that Kubernetes does not have. */
+/** The name of a kind's definition; undefined for a kind that Kubernetes does not have. */
 export const definitionOf = (group: string, version: string, kind: string): string | undefined =>
   byKind.get(`${group}/${version}/${kind}`)
 
@@ -53,10 +56,10 @@ const readTime = (value: string, precision: GoTime.Precision): string | Fault =>
 const time = Remembered.ofText((value) => readTime(value, "seconds"))
 const microTime = Remembered.ofText((value) => readTime(value, "micros"))
 
-/** Bytes as they are written, if they can be read. */
+/** Base64 in canonical form, if it can be decoded. */
 const bytes = (text: string): string | Fault => Result.getOrElse(GoBase64.canonical(text), (why) => new Fault(why))
 
-/** To Go a list of small numbers is as good, in which null leaves a 0 as it is. */
+/** Go also decodes a list of small numbers to bytes; null leaves a 0 in place. */
 const byteList = (value: unknown): ReadonlyArray<number> | undefined => {
   if (!Array.isArray(value)) return undefined
   const numbers = value.map((item: unknown) => item === null ? 0 : item)
@@ -71,19 +74,19 @@ const isInt32 = (value: unknown): boolean => typeof value === "number" && value 
 interface Walk {
   readonly unknown: Array<string>
   readonly emptied: Array<string>
-  /** The Go type that stands in faults. */
+  /** The Go type in messages of faults. */
   readonly owner: string
-  /** The definition around the present value. */
+  /** The definition that contains the current value. */
   readonly definition: string
-  /** Whether integers lose the bits that their type does not have, instead of being refused. */
+  /** Whether integers are truncated to the bits of their type instead of being refused. */
   readonly cut: boolean
 }
 
-/** A value that the type of a field, or of an element of it, cannot hold. */
+/** The fault of a value that the type of a field, or of its elements, cannot hold. */
 const unfit = (value: unknown, schema: Schema, path: string, walk: Walk): Fault =>
   wrong(value, GoNames.at(walk.definition, path) ?? schema, path, walk.owner)
 
-/** A scalar as the type has it; a `Fault` for another type. */
+/** A scalar of the type; a `Fault` for a value of another type. */
 const scalar = (value: unknown, schema: Schema, path: string, walk: Walk): unknown => {
   switch (schema.type) {
     case "boolean":
@@ -113,8 +116,8 @@ const quantity = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 const schemaOf = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 
 /**
- * A schema, or what may stand instead of one. These types read themselves, so that nobody is told of what a schema in
- * them does not have. What is neither, and a list of no schemas, is nothing.
+ * A schema, or a value that may replace one. These types have their own decoders, so unknown fields of a schema within
+ * them are not reported. A value of any other form, or an empty list of schemas, is dropped.
  */
 const alternative = (value: unknown, ref: string, path: string): unknown => {
   const walk: Walk = { unknown: [], emptied: [], owner: ownerOf(schemaOf), definition: schemaOf, cut: false }
@@ -131,7 +134,7 @@ type Reader = (value: unknown, path: string, walk: Walk) => unknown
 const timeOf = (read: (text: string) => unknown): Reader => (value, path, walk) =>
   typeof value === "string" ? read(value) : wrong(value, "string", path, walk.owner)
 
-/** Types that read themselves. */
+/** Types with their own decoders. */
 const readers: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   [quantity, (value) => {
     const text = typeof value === "number" ? String(value) : value
@@ -179,14 +182,14 @@ const read = (value: unknown, schema: Schema, path: string, walk: Walk): unknown
   return schema.type === undefined || schema.type === "object" ? value : scalar(value, schema, path, walk)
 }
 
-/** A path as strict decoding tells it. */
+/** A path in the form of strict decoding errors. */
 const plainPath = (path: string): string => withPlainKeys(withoutEmbedded(path)).slice(1)
 
-/** Whether a type can hold a value, in a definition. */
+/** Whether a type in a definition can hold a value. */
 export const fits = (value: unknown, schema: Schema, definition: string): boolean =>
   !(read(value, schema, "", { unknown: [], emptied: [], owner: "", definition, cut: false }) instanceof Fault)
 
-/** What null is in a list or a map: an empty value of its type. */
+/** Null in a list or map: the zero value of the type. */
 const nothing = (schema: Schema): unknown => {
   if (schema.ref === quantity) return "0"
   if (schema.ref !== undefined) return definitions[schema.ref]?.properties === undefined ? null : {}
@@ -205,11 +208,11 @@ const list = (items: ReadonlyArray<unknown>, schema: Schema, path: string, walk:
   return fault ?? out
 }
 
-/** A path through a value of a map, whose key may be any text. */
+/** Matches a path that leads through a value of a map, whose key may be any string. */
 const inMap = /\[(?!\d+\])/
 
 /**
- * Amounts of resources, one by name, have no less than thousandths. Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go
+ * Quantities in a resource list are rounded up to thousandths. Source: k8s.io/kubernetes/pkg/apis/core/v1/defaults.go
  * (`SetDefaults_ResourceList`).
  */
 const rounded = (value: unknown, schema: Schema, { definition }: Walk): unknown =>
@@ -249,7 +252,7 @@ const object = (value: JsonValue.JsonObject, schema: Schema, path: string, walk:
   return fault ?? out
 }
 
-/** Reads one field of an object of a kind; `undefined` for nothing. Adds to `unknown` and `emptied`. */
+/** Decodes one field of an object of a kind; `undefined` if it is dropped. Adds to `unknown` and `emptied`. */
 export const field = (
   definition: string,
   key: string,
@@ -271,7 +274,7 @@ export const field = (
   return undefined
 }
 
-/** What a type has at a key or an index, and how a fault names that place. */
+/** The schema below a key or an index, and that step in the path of a fault. */
 const below = (schema: Schema, step: string | number): readonly [schema: Schema | undefined, name: string] =>
   schema.properties !== undefined
     ? [Object.hasOwn(schema.properties, step) ? schema.properties[step] : undefined, `.${step}`]
@@ -279,7 +282,10 @@ const below = (schema: Schema, step: string | number): readonly [schema: Schema 
     ? [schema.values, mapKey(String(step))]
     : [schema.items, `[${step}]`]
 
-/** Why a whole number that is written with a point or an exponent cannot be read, if it stands for an integer. */
+/**
+ * Why an integer that is written with a decimal point or exponent cannot be decoded; undefined if the field is not an
+ * integer.
+ */
 export const writtenFault = (
   definition: string,
   { path, text }: { readonly path: ReadonlyArray<string | number>; readonly text: string }
@@ -299,8 +305,10 @@ export const writtenFault = (
   return schema.type === "integer" ? wrongText(text, schema, place, owner).message : undefined
 }
 
-/** Reads an object of a kind; the failure is the decoder's message. `cut` is for what no decoder reads, but a converter
- * that cuts integers off. */
+/**
+ * Decodes an object of a kind; the failure is the decoder's message. `cut` is for objects that a converter reads
+ * instead of the decoder: it truncates integers.
+ */
 export const decode = (
   definition: string,
   body: JsonValue.JsonObject,

@@ -1,8 +1,9 @@
 /**
- * `GoInternal`: a part of an object as the server prints it when it refuses it as a whole: as its type behind the API.
+ * `GoInternal`: prints a part of an object in its internal Go type, as the server does when it refuses the part as a
+ * whole.
  *
- * As `GoStruct`, for types that hold so many others that their fields come from a generated table (`kinds/goInternal`).
- * Metadata and selectors are of the API itself, and are printed as in it.
+ * It does the same as `GoStruct` for types with so many nested types that their fields come from a generated table
+ * (`kinds/goInternal`). Metadata and selectors have the same type in the API and are printed as in it.
  */
 import { at, objectAt } from "../../../api/Plain.ts"
 import { table } from "../../../kinds/goInternal.ts"
@@ -11,7 +12,7 @@ import * as JsonValue from "../../../schema/JsonValue.ts"
 import { written } from "./PatchedDocument.ts"
 
 interface Field {
-  /** Empty for fields that are the struct's own. */
+  /** Empty for the struct's own fields. */
   readonly name: string
   readonly type: string
 }
@@ -32,7 +33,7 @@ const structs = (): ReadonlyMap<string, ReadonlyArray<Field>> =>
     })
   )
 
-/** Names in the API that are not those of the fields, whatever their capitals. */
+/** API names that differ from the field names in more than case. */
 const renamed: Readonly<Record<string, string>> = {
   "core.AzureDiskVolumeSource DataDiskURI": "diskURI",
   "core.GlusterfsVolumeSource EndpointsName": "endpoints",
@@ -46,7 +47,7 @@ const renamed: Readonly<Record<string, string>> = {
 
 const metadata = "metav1.ObjectMeta"
 
-/** What the API says of a Pod, and the types behind it of its security context. */
+/** Fields that the API has in the Pod spec and the internal type in its security context. */
 const hosts = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"]
 
 const valueOf = (type: string, name: string, object: JsonValue.JsonObject): unknown => {
@@ -73,7 +74,7 @@ const fieldsOf = (type: string, value: unknown): ReadonlyArray<string> => {
   })
 }
 
-/** The text of a value of a type, such as `core.PodTemplateSpec`. */
+/** The text of a value of a type such as `core.PodTemplateSpec`. */
 export const print = (type: string, value: unknown): string => {
   const absent = value === undefined || value === null
   if (type.startsWith("*")) return absent ? "null" : print(type.slice(1), value)

@@ -1,8 +1,9 @@
 /**
- * `GoStruct`: a part of an object as the server prints it when it refuses it as a whole.
+ * `GoStruct`: prints a part of an object in its internal Go type, as the server does when it refuses the part as a
+ * whole.
  *
- * Rules are applied to the server's internal types, whose fields have no JSON names: they are printed by their Go names,
- * in the order of the type, and all of them, whether or not they were set.
+ * Validation uses the server's internal types, whose fields have no JSON names: all fields are printed by their Go
+ * names, in the order of the type, whether or not they are set.
  *
  * Source: k8s.io/kubernetes/pkg/apis/GROUP/types.go.
  */
@@ -10,8 +11,8 @@ import { at, objectAt } from "../../../api/Plain.ts"
 import { goJson } from "../../../schema/FieldError.ts"
 
 /**
- * A field: its JSON name, what is printed where it is not set, its parts or how they are printed; and its Go name, if not
- * the same with a capital.
+ * A field: its JSON name, the text if it is not set, its nested fields or printer, and its Go name if that is not the
+ * capitalized JSON name.
  */
 export type Field = readonly [json: string, zero: string, of?: Fields | Printer | undefined, go?: string]
 
@@ -21,7 +22,7 @@ export type Fields = ReadonlyArray<Field>
 
 const goName = (json: string): string => json.charAt(0).toUpperCase() + json.slice(1)
 
-/** The text of a part that is there, or of a list of such parts. */
+/** The text of a value, or of a list of such values. */
 export const print = (value: unknown, fields: Fields): string =>
   Array.isArray(value) ?
     `[${value.map((item) => print(item, fields)).join(",")}]` :
@@ -40,7 +41,7 @@ export const print = (value: unknown, fields: Fields): string =>
       }).join(",")
     }}`
 
-/** The texts of the values of a map, whose keys Go prints in order. */
+/** The text of a map, with keys in sorted order as in Go. */
 export const printMap = (value: unknown, printer: Printer): string => {
   const map = objectAt(value)
   return `{${Object.keys(map).toSorted().map((key) => `${goJson(key)}:${printer(map[key])}`).join(",")}}`

@@ -1,9 +1,9 @@
 /**
- * `GoZero`: what becomes of empty values in a built-in kind.
+ * `GoZero`: which empty values a built-in kind keeps.
  *
- * To the types behind the API an empty string, 0, false, an empty list and nothing at all are mostly one: they are not
- * told. A few fields are pointers, which tell them apart; some are told even if they are empty; and a part that is a
- * struct is always there. `leftOut` is for what a client sent, `complete` adds what a server tells.
+ * In most fields, the Go types cannot distinguish an empty string, 0, false or an empty list from a missing value, and
+ * omit it. A few fields are pointers, which can; some fields are never omitted; and a nested struct is always present.
+ * `leftOut` applies to what a client sent; `complete` adds what a server returns in addition.
  *
  * Source: the struct tags of k8s.io/api (`kinds/goTypes`), and encoding/json.
  */
@@ -23,7 +23,7 @@ const rows: ReadonlyMap<string, string> = new Map(
 
 const parsed = new Map<string, GoType | undefined>()
 
-/** The type of a definition; undefined for one nobody looked up. */
+/** The Go type of a definition; undefined if the table does not have it. */
 const typeOf = (definition: string): GoType | undefined => {
   if (!parsed.has(definition)) {
     const fields = rows.get(definition)?.split(" ").slice(1)
@@ -34,7 +34,7 @@ const typeOf = (definition: string): GoType | undefined => {
   return parsed.get(definition)
 }
 
-/** The fields of a definition in the order of its struct; none for one nobody looked up. */
+/** The fields of a definition in the order of its struct; empty if the table does not have it. */
 export const fieldsOf = (definition: string): ReadonlyArray<string> =>
   rows.get(definition)?.split(" ").slice(1).map((field) => field.replace(/^[!*]/, "")) ?? []
 
@@ -42,7 +42,7 @@ const isEmpty = (value: unknown): boolean =>
   value === "" || value === 0 || value === false ||
   (typeof value === "object" && value !== null && Object.keys(value).length === 0)
 
-/** The definitions whose values are written as one text or number. */
+/** Definitions that are encoded as a string or number, with their zero. */
 const texts: Readonly<Record<string, unknown>> = {
   "io.k8s.apimachinery.pkg.apis.meta.v1.Time": null,
   "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": null,
@@ -50,18 +50,18 @@ const texts: Readonly<Record<string, unknown>> = {
   "io.k8s.apimachinery.pkg.util.intstr.IntOrString": 0
 }
 
-/** What is not looked into is kept as it was sent. */
+/** Kept as it was sent. */
 const raw = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 
 const structOf = (schema: Schema): string | undefined =>
   schema.ref !== undefined && definitions[schema.ref]?.properties !== undefined ? schema.ref : undefined
 
-/** What is refused for being there and empty, so that it is not nothing. */
+/** Fields in which an empty value is refused by validation, and therefore kept. */
 const isJudged = (definition: string, field: string): boolean =>
   (field === "dependencies" && definition.endsWith(".JSONSchemaProps")) ||
   (field === "policies" && definition.endsWith(".HPAScalingRules"))
 
-/** Whether an empty value of a field means that there is none. */
+/** Whether an empty value of a field is omitted. */
 export const leftOut = (definition: string, field: string, schema: Schema, value: unknown): boolean => {
   const { ref } = schema
   if (!isEmpty(value) || structOf(schema) !== undefined || (ref !== undefined && (ref === raw || ref in texts))) {
@@ -74,11 +74,11 @@ export const leftOut = (definition: string, field: string, schema: Schema, value
     : !type.pointers.has(field)
 }
 
-/** Whether a field is a list that is told even if it is empty: as null, once it was stored. */
+/** Whether a field is a list that is not omitted when empty: it is null once it was stored. */
 export const isToldList = (definition: string, field: string, schema: Schema): boolean =>
   schema.type === "array" && typeOf(definition)?.always.has(field) === true
 
-/** Whether a field is a pointer, which null takes away: of a type nobody looked up, one that may be left out. */
+/** Whether a field is a pointer, which null removes. If the table does not have the type, whether it is optional. */
 export const isPointer = (definition: string, field: string): boolean => {
   const type = typeOf(definition)
   return type === undefined
@@ -86,7 +86,7 @@ export const isPointer = (definition: string, field: string): boolean => {
     : type.pointers.has(field)
 }
 
-/** What is told of a field that has no value; undefined for nothing. */
+/** The value of a field that is not set; undefined if it is omitted. */
 const empty = (type: GoType, field: string, schema: Schema): unknown => {
   if (type.pointers.has(field)) return undefined
   const struct = structOf(schema)
@@ -97,10 +97,10 @@ const empty = (type: GoType, field: string, schema: Schema): unknown => {
   return zeroOf(schema.type ?? definitions[schema.ref ?? ""]?.type) ?? null
 }
 
-/** What has to be there, by definition: most have nothing. */
+/** The fields that are never omitted, by definition; most definitions have none. */
 const fills = new Map<string, ReadonlyArray<readonly [field: string, value: unknown]>>()
 
-/** What a definition tells of fields that have no value. */
+/** The fields of a definition that are never omitted, with their values if they are not set. */
 export const fillsOf = (definition: string): ReadonlyArray<readonly [field: string, value: unknown]> => {
   let found = fills.get(definition)
   if (found === undefined) {
@@ -116,7 +116,7 @@ export const fillsOf = (definition: string): ReadonlyArray<readonly [field: stri
   return found
 }
 
-/** The definition of a list's items or a map's values, or of the value itself. */
+/** The schema of a list's items or a map's values, or the schema itself. */
 const inner = (schema: Schema): Schema => schema.items ?? schema.values ?? schema
 
 const value = (schema: Schema, item: unknown): unknown => {
@@ -128,10 +128,10 @@ const value = (schema: Schema, item: unknown): unknown => {
   return each(item)
 }
 
-/** Frozen objects that lack nothing, with their definition. */
+/** Frozen objects in which nothing is missing, with their definition. */
 const whole = new WeakMap<JsonValue.JsonObject, string>()
 
-/** The same object where nothing is missing. */
+/** Adds missing fields; returns the same object if nothing is missing. */
 const completed = (definition: string, object: JsonValue.JsonObject): JsonValue.JsonObject => {
   if (whole.get(object) === definition) return object
   const properties = definitions[definition]?.properties ?? {}
@@ -154,11 +154,11 @@ const completed = (definition: string, object: JsonValue.JsonObject): JsonValue.
   return object
 }
 
-/** As `complete`, of one field of an object. */
+/** `complete` for one field of an object. */
 export const completeField = (definition: string, key: string, item: unknown): unknown =>
   value(definitions[definition]!.properties![key]!, item)
 
-/** The object with everything that is told even if it is empty. Metadata of the object itself is left as it is. */
+/** The object with all fields that are never omitted. Its own metadata is left as it is. */
 export const complete = (definition: string, object: JsonValue.JsonObject): JsonValue.JsonObject => {
   const { metadata, ...rest } = object
   const { metadata: _, ...filled } = completed(definition, rest)

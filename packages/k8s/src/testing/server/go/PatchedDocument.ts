@@ -1,10 +1,10 @@
 /**
- * `PatchedDocument`: what a JSON or merge patch has made of a built-in object, with its fields in the server's order.
+ * `PatchedDocument`: the result of a JSON or merge patch on a built-in object, with its fields in the server's order.
  *
- * Objects have no order, but this document is told in a refusal, and of its faults the first one counts. The library
- * behind patches reads no more than it must: what a patch has touched, if only to leave it as it was, has its keys
- * sorted, what it has not is as the server wrote it, in the order of the Go types. A value of a JSON patch stays as it
- * was sent, and so does what a merge patch puts in the place of an object.
+ * JSON objects have no order, but refusals print this document, and the first fault in it counts. The patch library
+ * parses no more than necessary. What a patch has touched, even without changing it, has its keys sorted; the rest is
+ * as the server wrote it, in the order of the Go types. Values in a JSON patch, and values with which a merge patch
+ * replaces an object, keep the order in which they were sent.
  *
  * Source: gopkg.in/evanphx/json-patch.v4 `partialDoc`, `mergeDocs`.
  */
@@ -31,10 +31,10 @@ const ofType = (definition: string): Keys => (keys) => {
   return [...fields.filter((field) => keys.includes(field)), ...keys.filter((key) => !fields.includes(key))]
 }
 
-/** Which fields somebody has is told by a set, and sets are sorted. */
+/** FieldsV1 is encoded from a set, and sets are sorted. */
 const isSet = (definition: string): boolean => definition.endsWith(".FieldsV1")
 
-/** A value as its Go type is written. */
+/** A value in the field order of its Go type. */
 export const written = (value: unknown, schema: Schema | undefined): unknown => {
   if (schema === undefined || typeof value !== "object" || value === null) return value
   const { ref } = schema
@@ -56,7 +56,7 @@ const inner = (schema: Schema | undefined, key: string): Schema | undefined => {
   return type?.properties?.[key] ?? type?.values ?? type?.items
 }
 
-/** What a merge patch has made of a value: a value that it says nothing of is as it was. */
+/** The result of a merge patch; values that the patch does not mention keep their order. */
 const merged = (value: unknown, before: unknown, schema: Schema | undefined, patch: unknown): unknown => {
   if (patch === undefined) return written(value, schema)
   if (!JsonValue.isObject(before)) return allSorted(value)
@@ -64,7 +64,10 @@ const merged = (value: unknown, before: unknown, schema: Schema | undefined, pat
   return inOrder(value, sorted, (item, key) => merged(item, before[key], inner(schema, key), patch[key]))
 }
 
-/** The patched object of a definition, where `stored` was before; `patch` is the body of the request. */
+/**
+ * The patched object of a definition in the server's order. `stored` is the object before, `patch` the body of the
+ * request.
+ */
 export const ordered = (
   definition: string,
   patched: JsonValue.JsonObject,

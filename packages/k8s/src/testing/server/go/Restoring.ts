@@ -1,16 +1,17 @@
 /**
- * `Restoring`: why a patched object cannot be read, as the converter words it that strategic merge patches go through.
+ * `Restoring`: words why a patched object cannot be decoded as the converter does that strategic merge patches use.
  *
- * Other bodies go through the JSON decoder, which names field and types; this one knows Go's kinds only, and no field.
+ * Other bodies are decoded by the JSON decoder, whose errors name fields and types. The converter's errors name only Go
+ * kinds.
  *
  * Source: k8s.io/apimachinery/pkg/runtime/converter.go `fromUnstructured`.
  */
 import { definitions } from "../../../kinds/definitions.ts"
 
-/** The decoder's complaint about a JSON value that a Go type cannot hold. */
+/** The decoder's error for a JSON value that a Go type cannot hold. */
 const complaint = /json: cannot unmarshal (\w+)( [-\d.e+]+)? into Go struct field (\S*) of type (.+)$/s
 
-/** Whether a field, as faults name it, is of a type that reads itself: a time, or a number that may be a word. */
+/** Whether a field, as faults name it, has a type with its own decoder: a time, or an int-or-string. */
 const readsItself = (field: string): boolean => {
   const parts = field.split(".")
   const [owner, name] = [`.${parts[0]}`, parts.at(-1)!]
@@ -24,7 +25,9 @@ const kinds: Readonly<Record<string, string>> = { array: "slice", object: "map" 
 
 const numeric = /^(?:u?int|float)\d*$/
 
-/** What a type is that has a name of its own: a struct, if it has a definition, and otherwise a string, but for amounts. */
+/**
+ * The underlying type of a named type: the struct if it has a definition, a map for resource lists, or else a string.
+ */
 const underlying = (type: string): string => {
   if (type === "v1.ResourceList") return "map[v1.ResourceName]resource.Quantity"
   return !/^\w+\.\w+$/.test(type) || Object.keys(definitions).some((name) => name.endsWith(`.${type}`))
@@ -35,10 +38,10 @@ const underlying = (type: string): string => {
 const kindOf = (json: string, literal: string): string =>
   json === "number" ? literal === "" ? "int64" : "float64" : kinds[json] ?? json
 
-/** What the decoder said of a patched object: what the object should have been is not told. */
+/** The decoder's error without the kind of the object. */
 export const bare = (text: string): string => text.replace(/^.*? cannot be handled as a \w+: /s, "")
 
-/** The same in the converter's words; what is said of values that read themselves stays. */
+/** The decoder's error in the converter's words. Errors of types with their own decoders stay as they are. */
 export const word = (text: string): string => {
   const found = complaint.exec(text)
   if (found === null) return bare(text).replace(/^illegal base64/, "error decoding from json: $&")
