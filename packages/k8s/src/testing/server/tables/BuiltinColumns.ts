@@ -1,5 +1,5 @@
 /**
- * `BuiltinColumns`: the tables of built-in kinds, for those that people look at; the others have Name and Created At.
+ * `BuiltinColumns`: the tables of the built-in kinds that people usually list; other kinds have Name and Created At.
  *
  * Source: k8s.io/kubernetes/pkg/printers/internalversion/printers.go, release 1.35; compared with a kube-apiserver.
  */
@@ -35,7 +35,7 @@ const specSelector = text("Selector", selector("spec", "selector"), 1)
 const fraction = (ready: Value, desired: Value): Value => (object, now) =>
   `${String(ready(object, now))}/${String(desired(object, now))}`
 
-/** How long something took, or has been taking. */
+/** How long something took, or has been running. */
 const duration = (from: string, to: string, now: number): string =>
   from === "" ? "" : age(from, to === "" ? now : Date.parse(to))
 
@@ -70,7 +70,7 @@ const servicePorts: Value = (service) =>
     }).join(",")
   )
 
-/** Where a load balancer is reached. */
+/** The addresses of a load balancer. */
 const balancerAddresses = (object: KubeObject): string =>
   [
     ...new Set(
@@ -112,7 +112,7 @@ const either = (...names: ReadonlyArray<string>) => (event: KubeObject): string 
 
 const firstSeen = either("firstTimestamp", "deprecatedFirstTimestamp", "eventTime")
 
-/** Of an event that repeats, and of no other, it is when its series was seen. */
+/** When an event was last seen; for one in a series, when the series was last observed. */
 const lastSeen = (event: KubeObject): string =>
   at(event, "series") !== undefined
     ? stringAt(event, "series", "lastObservedTime")
@@ -155,7 +155,7 @@ const nodeStatus: Value = (node) => {
   return at(node, "spec", "unschedulable") === true ? `${base},SchedulingDisabled` : base
 }
 
-/** What the label of a role begins with, unless it is the value of one. */
+/** The prefix of role labels. A role may also be the value of another label. */
 const rolePrefix = "node-role.kubernetes.io/"
 
 const roles: Value = (node) =>
@@ -192,7 +192,7 @@ const binding = named(
   text("ServiceAccounts", subjects("ServiceAccount"), 1)
 )
 
-/** In the order in which they are told. */
+/** Access modes in the order in which they are printed. */
 const modes = [
   ["ReadWriteOnce", "RWO"],
   ["ReadOnlyMany", "ROX"],
@@ -205,7 +205,7 @@ const accessModes = (...path: ReadonlyArray<string>) => (object: KubeObject): st
   return modes.flatMap(([mode, short]) => given.includes(mode) ? [short] : []).join(",")
 }
 
-/** Of a claim that has a volume. */
+/** The value for a claim that is bound. */
 const bound = (value: (claim: KubeObject) => string): Value => (claim) =>
   stringAt(claim, "spec", "volumeName") === "" ? "" : value(claim)
 
@@ -231,7 +231,7 @@ const replicated = (name: string): ReadonlyArray<Column> => [
 const dataCount = (...keys: ReadonlyArray<string>): Value => (object) =>
   keys.reduce((sum, key) => sum + Object.keys(objectAt(object, key)).length, 0)
 
-/** At most three texts, and how many more there are. */
+/** At most three strings, and how many more there are. */
 const several = (items: ReadonlyArray<string>, none: string): string =>
   items.length === 0
     ? none
@@ -439,7 +439,7 @@ const mostTargets = 2
 
 const percent = (value: unknown, otherwise: string): string => value === undefined ? otherwise : `${String(value)}%`
 
-/** One metric as `current/wanted`: what is told of the current one is what is wanted, where it is known. */
+/** One metric as `current/target`, both from the field that the target sets. */
 const target = (kind: string, source: unknown, current: unknown): string => {
   const wanted = at(source, "target")
   const average = at(wanted, "averageValue")
@@ -462,7 +462,7 @@ const target = (kind: string, source: unknown, current: unknown): string => {
   }
 }
 
-/** The first metrics as `current/wanted`, those of resources by their names, and how many more there are. */
+/** The first metrics as `current/target`, those of resources with their names, and how many more there are. */
 const targets = (autoscaler: KubeObject): string => {
   const statuses = arrayAt(autoscaler, "status", "currentMetrics")
   const own = arrayAt(autoscaler, "spec", "metrics").map((metric, index) => {
@@ -481,9 +481,9 @@ const targets = (autoscaler: KubeObject): string => {
   return all.length > mostTargets ? `${told} + ${all.length - mostTargets} more...` : told
 }
 
-/** Those of a kind without its own; their table starts without a list of rows. */
+/** The columns of a kind without its own. Such a table starts without a list of rows. */
 export const unprinted = named(created)
 
-/** The columns of a kind; Name and Created At where it has none of its own. */
+/** The columns of a kind; Name and Created At if it has none of its own. */
 export const columnsOf = ({ collection }: Served): ReadonlyArray<Column> =>
   tables[collection] ?? ClusterColumns.tables[collection] ?? unprinted

@@ -1,5 +1,5 @@
 /**
- * `ClusterColumns`: the tables of kinds that are about the cluster: storage, admission, flow control, devices.
+ * `ClusterColumns`: the tables of kinds for the cluster itself: storage, admission, flow control, devices.
  *
  * Source: k8s.io/kubernetes/pkg/printers/internalversion/printers.go and, for APIServices,
  * k8s.io/kube-aggregator/pkg/registry/apiservice/etcd; compared with a kube-apiserver.
@@ -10,7 +10,7 @@ import { ageColumn, field, integer, named, number, plain, text, type Value } fro
 
 const boolean = (name: string, value: Value): Column => column(name, "boolean", "", value)
 
-/** A boolean field, which has a value also where it is missing. */
+/** A boolean field with a default. */
 const flag = (missing: boolean, ...path: ReadonlyArray<string>): Value => (object) => {
   const value = at(object, ...path)
   return typeof value === "boolean" ? value : missing
@@ -81,12 +81,12 @@ const parentRef: Value = (object) => {
   return `${resource}${namespace === "" ? "" : `/${namespace}`}/${stringAt(parent, "name")}`
 }
 
-/** A figure of a limited priority level; an exempt one tells none. */
+/** A number of a limited priority level; an exempt one has none. */
 const figure = (...path: ReadonlyArray<string>): Value => (object) => at(object, "spec", "limited", ...path) ?? "<none>"
 
 const queuing = (key: string): Value => figure("limitResponse", "queuing", key)
 
-/** By collection. */
+/** Columns by collection. */
 export const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
   componentstatuses: named(
     text("Status", (object) => {
@@ -124,7 +124,7 @@ export const tables: Readonly<Record<string, ReadonlyArray<Column>>> = {
     ageColumn
   ),
   "servicecidrs.networking.k8s.io": named(text("CIDRs", joined("", "spec", "cidrs")), ageColumn),
-  // The printer gives the age, too, which has no column.
+  // The printer also returns the age, for which there is no column.
   "ipaddresses.networking.k8s.io": named(text("ParentRef", parentRef), { ...ageColumn, untold: true }),
   "storageclasses.storage.k8s.io": named(
     text("Provisioner", plain("provisioner")),

@@ -1,5 +1,5 @@
 /**
- * `PodColumns`: a Pod in one line.
+ * `PodColumns`: the table row of a Pod.
  *
  * Source: k8s.io/kubernetes/pkg/printers/internalversion/printers.go `printPod`.
  */
@@ -12,7 +12,7 @@ export interface Summary {
   readonly total: number
   readonly reason: string
   readonly restarts: number
-  /** When the last container ended that was restarted. */
+  /** When a restarted container ended last. */
   readonly lastRestart: string
 }
 
@@ -23,7 +23,7 @@ const conditionIs = (pod: KubeObject, type: string, status: string): boolean =>
     stringAt(entry, "type") === type && stringAt(entry, "status") === status
   )
 
-/** Why a container ended, in the words of the table. */
+/** Why a container ended, as the table prints it. */
 const ended = (terminated: unknown): string => {
   const reason = stringAt(terminated, "reason")
   if (reason !== "") return reason
@@ -38,14 +38,14 @@ const startReason = (pod: KubeObject): string => {
   return gated ? "SchedulingGated" : stringAt(pod, "status", "reason") || stringAt(pod, "status", "phase")
 }
 
-/** The containers of a Pod before its own: those looked at, up to the first that holds up the others. */
+/** The init containers of a Pod up to the first that blocks the others. */
 interface Initialization {
-  /** What holds up the others; undefined where nothing does. */
+  /** Why the others are blocked; undefined if they are not. */
   readonly reason: string | undefined
   readonly seen: ReadonlyArray<unknown>
-  /** Of them, those that run beside the Pod's own. */
+  /** The sidecars among them. */
   readonly sidecars: ReadonlyArray<unknown>
-  /** How many of these are ready. */
+  /** How many of these sidecars are ready. */
   readonly ready: number
 }
 
@@ -77,7 +77,7 @@ const initialization = (pod: KubeObject): Initialization => {
   }
 }
 
-/** A container's reason; `undefined` while it runs or before it is known. */
+/** A container's reason; `undefined` while it runs or has no state. */
 const containerReason = (status: unknown): string | undefined => {
   const waiting = stringAt(status, "state", "waiting", "reason")
   if (waiting !== "") return waiting
@@ -85,7 +85,7 @@ const containerReason = (status: unknown): string | undefined => {
   return terminated === undefined ? undefined : ended(terminated)
 }
 
-/** Counts and reason of a Pod. */
+/** The counts and the reason of a Pod. */
 export const summary = (pod: KubeObject): Summary => {
   const statuses = arrayAt(pod, "status", "containerStatuses")
   const total = [
@@ -103,7 +103,7 @@ export const summary = (pod: KubeObject): Summary => {
     : []
   let reason = initial.reason ?? startReason(pod)
   if (past) {
-    // The first container's reason wins, before "Completed" that of the first which failed.
+    // The reason of the first container that has one wins, except that a failed one takes precedence over "Completed".
     const failed = statuses.filter((status) =>
       stringAt(status, "state", "waiting", "reason") === "" &&
       count(at(status, "state", "terminated", "exitCode")) !== 0
@@ -145,7 +145,7 @@ const completion = {
   Failed: "The pod failed."
 } as const
 
-/** What a row says of a Pod that is over: kubectl leaves such rows out on demand. */
+/** The conditions of the row of a finished Pod, by which kubectl can hide it. */
 export const conditions = (pod: KubeObject): { readonly conditions?: ReadonlyArray<unknown> } => {
   const phase = stringAt(pod, "status", "phase")
   return phase === "Succeeded" || phase === "Failed"

@@ -1,5 +1,5 @@
 /**
- * `ScaleColumns`: a Scale as kubectl prints it, of built-in kinds and of custom ones.
+ * `ScaleColumns`: the table of a Scale, of built-in and custom kinds.
  *
  * Source: k8s.io/kubernetes/pkg/printers/internalversion/printers.go (`printScale`) and
  * k8s.io/apiextensions-apiserver/pkg/apiserver/helpers.go (`getScaleColumnsForVersion`).
@@ -19,7 +19,7 @@ const builtin: Window = {
   ]
 }
 
-/** Of custom kinds a number is found by its path, and one that is not written is none. */
+/** For custom kinds a column is a path, and a missing number has no value. */
 const found = (...path: ReadonlyArray<string>): Column["value"] => (scale) => at(scale, ...path) ?? null
 
 const custom: Window = {
@@ -32,6 +32,6 @@ const custom: Window = {
   ]
 }
 
-/** How Scales of a resource are shown. */
+/** The table of the Scales of a resource. */
 export const of = (resource: { readonly custom?: object | undefined }): Window =>
   resource.custom === undefined ? builtin : custom

@@ -1,5 +1,6 @@
 /**
- * `Table`: the tables of all kinds: custom ones by their columns, built-in ones by `BuiltinColumns`; Pods with conditions.
+ * `Table`: the tables of all kinds: custom ones by their columns, built-in ones by `BuiltinColumns`, Pods with
+ * conditions.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { at } from "../../../api/Plain.ts"
@@ -9,7 +10,7 @@ import type { Served } from "../Registry.ts"
 import * as BuiltinColumns from "./BuiltinColumns.ts"
 import * as PodColumns from "./PodColumns.ts"
 
-/** Kinds whose status is no Table. */
+/** Kinds whose status cannot be requested as a Table. */
 const plainStatus: ReadonlySet<string> = new Set([
   "apiservices.apiregistration.k8s.io",
   "customresourcedefinitions.apiextensions.k8s.io",
@@ -18,8 +19,8 @@ const plainStatus: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Whether an answer can be a Table: what is stored can, its status and its scale, and nothing else: no reviews, no
- * tokens, no bindings.
+ * Whether a response can be a Table: stored objects, their status and scale can, but reviews, tokens and bindings
+ * cannot.
  */
 export const isTabular = ({ resource, route }: Pick<Exchange, "resource" | "route">): boolean => {
   if (resource.custom !== undefined) return true
@@ -29,7 +30,7 @@ export const isTabular = ({ resource, route }: Pick<Exchange, "resource" | "rout
 
 const precedence = (schema: KubeObject): number => Number(at(schema, "spec", "matchingPrecedence") ?? 0)
 
-/** Flow schemas are shown as they are tried: by precedence, then by name. */
+/** Flow schemas in the order in which they are matched: by precedence, then by name. */
 const ordered = ({ collection }: Served, objects: ReadonlyArray<KubeObject>): ReadonlyArray<KubeObject> =>
   collection === "flowschemas.flowcontrol.apiserver.k8s.io"
     ? objects.toSorted((a, b) => precedence(a) - precedence(b) || (a.metadata.name < b.metadata.name ? -1 : 1))
