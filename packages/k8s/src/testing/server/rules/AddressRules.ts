@@ -1,6 +1,6 @@
 /**
- * `AddressRules`: addresses and ranges of them in the one form that newer kinds take: no leading zeros, nothing beyond the
- * prefix, IPv6 as RFC 5952 writes it.
+ * `AddressRules`: addresses and CIDR ranges in the canonical form that newer kinds require: no leading zeros, no bits
+ * beyond the prefix, IPv6 as in RFC 5952.
  *
  * Source: k8s.io/apimachinery/pkg/util/validation/ip.go `IsValidIP`, `IsValidCIDR`.
  */
@@ -46,7 +46,7 @@ export const range = (path: string, text: string): Faults => {
     : formOf(path, text, `${canonical(first)}/${prefix}`)
 }
 
-/** Faults of an address with the length of its network's prefix. */
+/** Faults of an address with a prefix length. */
 export const withPrefix = (path: string, text: string): Faults => {
   const [first = "", prefix = ""] = text.split("/")
   return RangeRules.parse(text) === undefined

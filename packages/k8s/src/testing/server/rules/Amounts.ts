@@ -1,15 +1,15 @@
 /**
- * `Amounts`: numbers that have bounds, and numbers that may be percentages.
+ * `Amounts`: validates numbers with bounds, and numbers that may be percentages.
  *
- * Source: k8s.io/apimachinery/pkg/api/validation (`ValidateNonnegativeField`), k8s.io/kubernetes/pkg/apis/apps/validation
- * (`ValidatePositiveIntOrPercent`, `IsNotMoreThan100Percent`).
+ * Source: k8s.io/apimachinery/pkg/api/validation (`ValidateNonnegativeField`),
+ * k8s.io/kubernetes/pkg/apis/apps/validation (`ValidatePositiveIntOrPercent`, `IsNotMoreThan100Percent`).
  */
 import { at } from "../../../api/Plain.ts"
 import * as FieldError from "../../../schema/FieldError.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 
-/** Fields that may not be negative; one that is not there is fine. */
+/** Fields that may be missing, but not negative. */
 export const notNegative = (object: unknown, ...paths: ReadonlyArray<string>): Faults =>
   paths.flatMap((path) => {
     const value = at(object, ...path.split("."))
@@ -18,7 +18,7 @@ export const notNegative = (object: unknown, ...paths: ReadonlyArray<string>): F
       : []
   })
 
-/** As `notNegative`, of fields of a part at a path. */
+/** `notNegative` for fields of a part at a path. */
 export const notNegativeAt = (path: string, object: unknown, ...fields: ReadonlyArray<string>): Faults =>
   notNegative(object, ...fields).map((fault) => ({ ...fault, field: `${path}.${fault.field}` }))
 
@@ -33,7 +33,7 @@ export const percentOrCount = (object: unknown, path: string): Faults => {
   return typeof value !== "string" || /^[0-9]+%$/.test(value) ? [] : [FieldError.invalid(path, value, percent)]
 }
 
-/** The number of a count or a percentage; 0 of a text that is none. */
+/** The number in a count or percentage; 0 for other strings. */
 export const value = (amount: unknown): number => {
   if (typeof amount === "number") return amount
   const text = String(amount)

@@ -1,7 +1,7 @@
 /**
- * `AttachmentRules`: what a VolumeAttachment must be: a volume, given by name or in full, a Node, and who attaches it.
+ * `AttachmentRules`: validates VolumeAttachments: the volume, by name or inline, the Node, and the attacher.
  *
- * Nothing of that may change; whether it is attached says its status.
+ * The spec is immutable; the status says whether the volume is attached.
  *
  * Source: k8s.io/kubernetes/pkg/apis/storage/validation/validation.go `ValidateVolumeAttachment`,
  * `ValidateVolumeAttachmentV1`, `ValidateVolumeAttachmentUpdate`.
@@ -34,7 +34,7 @@ const sourceFaults = (source: unknown): Faults => {
     : [FieldError.forbidden(path, oneSource)]
 }
 
-/** The longest message of an error and the most that may be told of an attachment, in bytes. */
+/** The maximum length of an error message and of the attachment metadata, in bytes. */
 const longest = { message: 1024, metadata: 256 * 1024 }
 
 const errorFaults = (status: JsonValue.JsonObject, field: string): Faults => {
@@ -42,7 +42,7 @@ const errorFaults = (status: JsonValue.JsonObject, field: string): Faults => {
   return [
     ...when(
       Names.byteLength(stringAt(status, field, "message")) > longest.message,
-      // The server tells the limit of another field.
+      // The real server reports the limit of the other field.
       FieldError.tooLong(`status.${field}.message`, longest.metadata)
     ),
     ...when(
@@ -65,7 +65,7 @@ const statusFaults = (object: unknown): Faults => {
   ]
 }
 
-/** What only a new one is asked. */
+/** Rules that apply only to new objects. */
 const newFaults = (object: unknown): Faults => {
   const attacher = stringAt(object, "spec", "attacher")
   const name = at(object, "spec", "source", "persistentVolumeName")

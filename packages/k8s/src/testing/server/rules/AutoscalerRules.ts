@@ -1,5 +1,5 @@
 /**
- * `AutoscalerRules`: what a HorizontalPodAutoscaler must be.
+ * `AutoscalerRules`: validates HorizontalPodAutoscalers.
  *
  * Source: k8s.io/kubernetes/pkg/apis/autoscaling/validation/validation.go.
  */
@@ -67,7 +67,7 @@ type Source = (source: unknown, path: string) => Faults
 
 const isSet = (source: unknown, field: string): boolean => at(source, "target", field) !== undefined
 
-/** Of a resource: how much of it, or which part. */
+/** The target of a resource metric: an amount or a utilization. */
 const used: Source = (source, path) => [
   ...targetFaults(at(source, "target"), `${path}.target`),
   ...when(
@@ -94,7 +94,7 @@ const measured: Source = (source, path) => [
 const resourceName: Source = (source, path) =>
   when(stringAt(source, "name") === "", FieldError.required(`${path}.name`, "must specify a resource name"))
 
-/** In the order in which the server looks for them. */
+/** In the order in which the server checks them. */
 const sources: Readonly<Record<string, Source>> = {
   object: (source, path) => [
     ...reference(at(source, "describedObject"), `${path}.describedObject`, false),
@@ -159,7 +159,7 @@ const specFaults = (metric: unknown, path: string): Faults => {
     ...when(type === "", FieldError.required(`${path}.type`, "must specify a metric source type")),
     ...unknown,
     ...(first === undefined ? [] : sources[first]!(at(metric, first), `${path}.${first}`)),
-    // An unknown one is told twice.
+    // An unknown type is reported twice.
     ...(expected === undefined ? unknown : when(
       !given.includes(expected),
       FieldError.required(`${path}.${expected}`, "must populate information for the given metric source")
@@ -207,7 +207,7 @@ const rulesFaults = (rules: unknown, path: string): Faults => {
   ]
 }
 
-/** The version that says in one number and in annotations what are metrics to all others. */
+/** The version that has one target number, and annotations instead of the metrics of later versions. */
 const firstVersion = "autoscaling/v1"
 
 /** Faults of a HorizontalPodAutoscaler. */
@@ -215,7 +215,7 @@ const validate: Strategy["validate"] = (object, previous) => {
   const spec = objectAt(stringAt(object, "apiVersion") === firstVersion ? toV2(object) : object, "spec")
   const [least, most] = [numberAt(spec, "minReplicas"), numberAt(spec, "maxReplicas") ?? 0]
   const metrics = arrayAt(spec, "metrics")
-  // Only those that had none may have none; a reference that is wrong may stay.
+  // `minReplicas` may be 0 only if it was 0 before. An invalid reference may be kept.
   const lowest = previous !== undefined && numberAt(at(previous, "spec"), "minReplicas") === 0 ? 0 : 1
   const same = ["apiVersion", "kind"].every((field) =>
     at(spec, "scaleTargetRef", field) === at(previous, "spec", "scaleTargetRef", field)
@@ -246,7 +246,7 @@ const validate: Strategy["validate"] = (object, previous) => {
   ]
 }
 
-/** The one kind without a group that can be scaled. */
+/** ReplicationController is the only scalable kind without a group. */
 const needsGroup = (spec: unknown): boolean => stringAt(spec, "scaleTargetRef", "kind") !== "ReplicationController"
 
 export const strategy: Partial<Strategy> = {

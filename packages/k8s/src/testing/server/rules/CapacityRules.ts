@@ -1,5 +1,6 @@
 /**
- * `CapacityRules`: what a CSIStorageCapacity must be: how much there is of a class, and for which Nodes, which two stay.
+ * `CapacityRules`: validates CSIStorageCapacities: the capacity of a storage class for some Nodes. Class and Nodes are
+ * immutable.
  *
  * Source: k8s.io/kubernetes/pkg/apis/storage/validation/validation.go `ValidateCSIStorageCapacity` and
  * pkg/registry/storage/csistoragecapacity/strategy.go.

@@ -1,5 +1,5 @@
 /**
- * `Checks`: the few questions that validation asks again and again.
+ * `Checks`: the checks that many kinds share.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
  */
@@ -10,34 +10,34 @@ import * as FieldError from "../../../schema/FieldError.ts"
 
 export type Faults = ReadonlyArray<FieldError.FieldError>
 
-/** One fault for each text. */
+/** One fault for each message. */
 export const invalids = (path: string, value: unknown, texts: ReadonlyArray<string>): Faults =>
   texts.map((text) => FieldError.invalid(path, value, text))
 
-/** The faults, where a condition holds. */
+/** The faults, if a condition holds. */
 export const when = (condition: boolean, ...faults: Faults): Faults => (condition ? faults : [])
 
-/** A field that must be there. */
+/** Fields that are required. */
 export const required = (object: unknown, path: string, ...fields: ReadonlyArray<string>): Faults =>
   fields.filter((field) => (at(object, field) ?? "") === "").map((field) => FieldError.required(`${path}.${field}`, ""))
 
-/** A field that must be there and one of the values. */
+/** A required field with one of the values. */
 export const oneOf = (object: unknown, field: string, path: string, values: ReadonlyArray<string>): Faults => {
   const value = stringAt(object, field)
   return value === "" ? [FieldError.required(`${path}.${field}`, "")] : oneOfGiven(object, field, path, values)
 }
 
-/** A field that is one of the values, and is told so where it is empty, too. */
+/** A field with one of the values. An empty string is reported as unsupported, too. */
 export const oneOfGiven = (object: unknown, field: string, path: string, values: ReadonlyArray<string>): Faults => {
   const value = stringAt(object, field)
   return values.includes(value) ? [] : [FieldError.notSupported(`${path}.${field}`, value, values)]
 }
 
-/** As `oneOfGiven`, of a field that need not be there. */
+/** `oneOfGiven` for a field that may be missing. */
 export const optional = (object: unknown, field: string, path: string, values: ReadonlyArray<string>): Faults =>
   at(object, field) === undefined ? [] : oneOfGiven(object, field, path, values)
 
-/** Names of other objects, where they are given. */
+/** An optional name of another object. */
 export const subdomain = (object: unknown, field: string, path: string): Faults => {
   const value = stringAt(object, field)
   return value === "" ? [] : invalids(`${path}.${field}`, value, Names.dnsSubdomain(value))
@@ -49,11 +49,11 @@ const given =
     return typeof value === "string" ? invalids(`${path}.${field}`, value, rule(value)) : []
   }
 
-/** As `subdomain` and `label`, of fields whose empty text is not taken for none. */
+/** `subdomain` and `label` for fields in which an empty string is not the same as a missing value. */
 export const givenSubdomain = given(Names.dnsSubdomain)
 export const givenLabel = given(Names.dnsLabel)
 
-/** As `subdomain`, of a name without dots. */
+/** `subdomain` for a name without dots. */
 export const label = (object: unknown, field: string, path: string): Faults => {
   const value = stringAt(object, field)
   return value === "" ? [] : invalids(`${path}.${field}`, value, Names.dnsLabel(value))
@@ -61,10 +61,10 @@ export const label = (object: unknown, field: string, path: string): Faults => {
 
 const address = /^(?:(?:25[0-5]|2[0-4]\d|[01]?\d?\d)(?:\.(?!$)|$)){4}$/
 
-/** True of an address of either family. */
+/** Whether a string is an address of either family. */
 export const isAddress = (text: string): boolean => address.test(text) || isAddress6(text)
 
-/** True of an IPv6 address. */
+/** Whether a string is an IPv6 address. */
 export const isAddress6 = (text: string): boolean =>
   text.includes(":") && !text.includes("%") && URL.canParse(`http://[${text}]/`)
 
@@ -76,7 +76,7 @@ export const ip = (path: string, text: string): Faults =>
 
 const pathFormat = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+"
 
-/** Faults of a name below a domain, such as `acme.io/foo`. */
+/** Faults of a domain-prefixed path such as `acme.io/foo`. */
 export const domainPath = (path: string, name: string): Faults => {
   if (name === "") return [FieldError.required(path, "")]
   const slash = name.indexOf("/")
@@ -93,7 +93,7 @@ export const domainPath = (path: string, name: string): Faults => {
   ]
 }
 
-/** Names that may be anything that is one segment of a path; they must be there. */
+/** Required names that may be any path segment. */
 export const segment = (object: unknown, path: string, ...fields: ReadonlyArray<string>): Faults =>
   fields.flatMap((field) => {
     const value = stringAt(object, field)
@@ -102,7 +102,7 @@ export const segment = (object: unknown, path: string, ...fields: ReadonlyArray<
       : invalids(`${path}.${field}`, value, Names.pathSegment(value))
   })
 
-/** An object whose other fields say how it is called. One without any name is told elsewhere. */
+/** An object whose name is determined by its other fields. A missing name is reported elsewhere. */
 export const named = ({ metadata }: KubeObject, name: string, message: string): Faults =>
   (["generateName", "name"] as const).flatMap((field) => {
     const given = metadata[field] ?? ""

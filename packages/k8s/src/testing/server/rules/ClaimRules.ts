@@ -1,6 +1,6 @@
 /**
- * `ClaimRules`: what a PersistentVolumeClaim must be, and what of it may change: its volume once, and of a claim that is
- * bound the storage it asks for, down to just above what it has, and the class of its volume's attributes.
+ * `ClaimRules`: validates PersistentVolumeClaims and their updates: the volume can be set once, and in a bound claim
+ * the requested storage (down to just above its current capacity) and the VolumeAttributesClass can change.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go, `ValidatePersistentVolumeClaimSpec` and
  * `ValidatePersistentVolumeClaimUpdate`.
@@ -17,7 +17,7 @@ type Faults = ReadonlyArray<FieldError.FieldError>
 
 const modes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
 
-/** Faults of the ways in which a volume is used. */
+/** Faults of access modes. */
 export const modeFaults = (given: ReadonlyArray<unknown>, path: string): Faults => {
   const known = given.filter((mode) => modes.includes(String(mode)))
   return [
@@ -40,7 +40,7 @@ const className = (spec: unknown, field: string, path: string): Faults => {
   return name === "" ? [] : Names.dnsSubdomain(name).map((fault) => FieldError.invalid(`${path}.${field}`, name, fault))
 }
 
-/** Where the content comes from: another claim, or what somebody else knows how to read. */
+/** The source of a volume's content: another claim, or an object that some populator can read. */
 const sourceFaults = (source: unknown, path: string): Faults => {
   if (source === undefined) return []
   const group = stringAt(source, "apiGroup")
@@ -62,7 +62,7 @@ const sourceFaults = (source: unknown, path: string): Faults => {
   ]
 }
 
-/** The two names of one thing must agree. */
+/** `dataSource` and `dataSourceRef` must agree. */
 const sourcesFaults = (spec: unknown, path: string): Faults => {
   const [source, reference] = [at(spec, "dataSource"), at(spec, "dataSourceRef")]
   const agree = ["apiGroup", "kind", "name"].every((field) => at(source, field) === at(reference, field))
@@ -74,12 +74,12 @@ const sourcesFaults = (spec: unknown, path: string): Faults => {
     ...sourceFaults(reference, `${path}.dataSourceRef`),
     ...(source === undefined || reference === undefined || (agree && stringAt(reference, "namespace") === "")
       ? []
-      // The server prints the path, which has nothing that JSON shows.
+      // The server prints the path, whose fields are not visible in JSON.
       : [FieldError.invalidPrinted(path, "{}", why)])
   ]
 }
 
-/** A source that the oldest field may name, and that is not ignored there. */
+/** Whether `dataSource` names a kind that it supports; others are dropped. */
 const isOldSource = (source: unknown): boolean => {
   const [group, kind] = [stringAt(source, "apiGroup"), stringAt(source, "kind")]
   return (group === "" && kind === "PersistentVolumeClaim") ||
@@ -90,8 +90,8 @@ const hasSource = (claim: unknown): boolean =>
   at(claim, "spec", "dataSource") !== undefined || at(claim, "spec", "dataSourceRef") !== undefined
 
 /**
- * Two fields name where the content comes from: what one says, the other says, too. That it comes from another namespace
- * is a feature that is off: such a reference is read and not kept, unless there was one before.
+ * Copies `dataSource` and `dataSourceRef` to each other if one is missing. A source in another namespace belongs to a
+ * feature that is off, so such a reference is dropped, unless the claim had one before.
  */
 const withSources = (claim: JsonValue.JsonObject, previous?: unknown): JsonValue.JsonObject => {
   if (!hasSource(claim)) return claim
@@ -116,7 +116,7 @@ const withSources = (claim: JsonValue.JsonObject, previous?: unknown): JsonValue
 export const prepareCreate = (claim: JsonValue.JsonObject): JsonValue.JsonObject => withSources(claim)
 export const prepareUpdate = withSources
 
-/** Faults of the spec of a claim, of its own or in a template. */
+/** Faults of the spec of a claim or claim template. */
 export const specFaults = (spec: JsonValue.JsonObject, path: string): Faults => {
   const modes = arrayAt(spec, "accessModes")
   const mode = at(spec, "volumeMode")
@@ -142,21 +142,21 @@ const annotated = (claim: unknown): unknown => at(claim, "metadata", "annotation
 
 const classOf = (claim: unknown): unknown => at(claim, "spec", "storageClassName")
 
-/** True if the class that an annotation named is now named by the spec. */
+/** Whether the spec now contains the class that an annotation named before. */
 const movesClass = (next: unknown, previous: unknown): boolean => {
   const [before, after] = [annotated(previous), annotated(next)]
   return before !== undefined && classOf(previous) === undefined && classOf(next) === before &&
     (after === undefined || after === before)
 }
 
-/** True if a claim without a class is given one. */
+/** Whether a claim without a class gets one. */
 const givesClass = (next: unknown, previous: unknown): boolean =>
   classOf(previous) === undefined && classOf(next) !== undefined &&
   (annotated(previous) === undefined || annotated(previous) === classOf(next))
 
 const isBound = (claim: unknown): boolean => stringAt(claim, "status", "phase") === "Bound"
 
-/** The new spec with what this update may change of it as it was. */
+/** The new spec, with the old values of the fields that this update may change. */
 const fixed = (next: unknown, previous: unknown): JsonValue.JsonObject => {
   const [spec, before] = [objectAt(next, "spec"), objectAt(previous, "spec")]
   const requests = at(spec, "resources", "requests")
@@ -185,7 +185,7 @@ const shrinkFaults = (next: unknown, previous: unknown): Faults => {
     : []
 }
 
-/** A class that is in use can be replaced, not taken away. */
+/** A VolumeAttributesClass can be replaced, but not removed. */
 const attributesFaults = (next: unknown, previous: unknown): Faults => {
   const [after, before] = [next, previous].map((claim) => at(claim, "spec", "volumeAttributesClassName"))
   if (after === before || at(previous, "status", "currentVolumeAttributesClassName") === undefined) return []
@@ -215,7 +215,7 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
   ]
 }
 
-/** What of a claim can grow: what has no domain, or is Kubernetes' own, is storage or nothing. */
+/** The resources of a claim's status: unqualified and Kubernetes' own names must be `storage`. */
 const resourceFaults = (name: string, path: string): Faults => {
   const faults = Names.labelKey(name).map((fault) => FieldError.invalid(path, name, fault))
   const own = !name.includes("/") || name.includes("kubernetes.io/")
@@ -246,7 +246,7 @@ export const validateStatus: Strategy["validateStatus"] = (claim) => {
     ...Object.entries(objectAt(capacity)).flatMap(([name, amount]) => amountFaults(amount, `status.capacity[${name}]`)),
     ...Object.entries(objectAt(statuses)).flatMap(([name, status]) => [
       ...resourceFaults(name, "status.allocatedResourceStatuses"),
-      // What is told is the name, not the status.
+      // The fault contains the name rather than the status.
       ...(resizing.includes(String(status))
         ? []
         : [FieldError.notSupported("status.allocatedResourceStatuses", name, resizing)])

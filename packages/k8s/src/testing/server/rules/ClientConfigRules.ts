@@ -1,6 +1,6 @@
 /**
- * `ClientConfigRules`: where a webhook is, as admission and conversion configure it: a URL or a Service, and whom to
- * trust there.
+ * `ClientConfigRules`: validates a webhook's `clientConfig`, for admission and conversion: a URL or a Service, and the
+ * caBundle.
  *
  * Source: k8s.io/apiserver/pkg/util/webhook/validation.go.
  */
@@ -62,7 +62,7 @@ export const serviceFaults = (service: unknown, path: string): Faults => {
   ]
 }
 
-/** Faults of a bundle of certificates in base64; an empty one is fine. */
+/** Faults of a base64-encoded bundle of certificates; an empty one is valid. */
 export const caBundleFaults = (caBundle: string, path: string): Faults => {
   const bytes = GoBase64.decode(caBundle)
   const text = Result.isSuccess(bytes) ? new TextDecoder().decode(bytes.success) : ""

@@ -1,5 +1,5 @@
 /**
- * `ConditionRules`: what the conditions of a status must be, in the kinds that mind.
+ * `ConditionRules`: validates the conditions of a status, in kinds that do so.
  *
  * Source: k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go `ValidateConditions`;
  * k8s.io/kubernetes/pkg/apis/flowcontrol/validation, k8s.io/kube-aggregator/pkg/apis/apiregistration/validation.
@@ -56,24 +56,24 @@ const whole = (condition: unknown, here: string): Faults => {
   ]
 }
 
-/** Faults of a list of conditions of the type that all newer kinds share. */
+/** Faults of a list of conditions of the common type of newer kinds. */
 export const list = (conditions: ReadonlyArray<unknown>, here: string): Faults =>
   conditions.flatMap((condition, index) => [
     ...repeatedIn(conditions, index, here),
     ...whole(condition, `${here}[${index}]`)
   ])
 
-/** As `list`, of the conditions of a status. */
+/** `list` for the conditions of a status. */
 export const validate = (object: unknown): Faults => list(conditions(object), path)
 
-/** Faults of conditions that have a type, and nothing else that is minded. */
+/** Faults of conditions of which only the type is validated. */
 export const typed = (object: unknown): Faults =>
   conditions(object).flatMap((condition, index) => [
     ...repeated(object, index),
     ...required(condition, `${path}[${index}]`, "type")
   ])
 
-/** Faults of conditions that are so or not, and nothing else that is minded. */
+/** Faults of conditions of which only the status is validated. */
 export const decided = (object: unknown): Faults =>
   conditions(object).flatMap((condition, index) =>
     oneOfGiven(condition, "status", `${path}[${index}]`, ["True", "False", "Unknown"])

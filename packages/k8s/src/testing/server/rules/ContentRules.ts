@@ -1,6 +1,6 @@
 /**
- * `ContentRules`: what a ConfigMap and a Secret may hold: keys that can be file names, at most 1 MiB of values, and what
- * the type of a Secret promises.
+ * `ContentRules`: validates ConfigMaps and Secrets: keys that are valid file names, at most 1 MiB of values, and the
+ * data that the type of a Secret requires.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation `ValidateConfigMap`, `ValidateSecret`.
  */
@@ -14,7 +14,7 @@ import * as GoBase64 from "../../../schema/GoBase64.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
 import type { Strategy } from "../Strategy.ts"
 
-/** Bytes of all values together; keys are not counted. */
+/** The maximum size of all values together, without keys, in bytes. */
 const total = 1024 * 1024
 
 export const keyFaults = (key: string): ReadonlyArray<string> => {
@@ -31,7 +31,7 @@ export const keyFaults = (key: string): ReadonlyArray<string> => {
   return faults
 }
 
-/** Bytes that a text in base64 stands for. */
+/** The size of base64-encoded data, in bytes. */
 const decodedLength = (text: string): number => Math.floor(text.replace(/[\r\n=]/g, "").length * 3 / 4)
 
 const faultsOfKeys = (object: KubeObject, field: string): ReadonlyArray<FieldError.FieldError> =>
@@ -51,13 +51,13 @@ export const configMap: Strategy["validate"] = (object) => {
     ),
     ...faultsOfKeys(object, "binaryData"),
     ...(bytes(object, "data", byteLength) + bytes(object, "binaryData", decodedLength) > total
-      // The server's path is the empty one, and this is how it prints.
+      // The server's path is empty, and printed like this.
       ? [FieldError.tooLong("[]", total)]
       : [])
   ]
 }
 
-/** Why the bytes of a text in base64 are no JSON object, as Go says it. */
+/** Go's error if base64-encoded data is not a JSON object. */
 const jsonFault = (text: string): string | undefined => {
   const value = Result.flatMap(
     GoBase64.decode(text),
@@ -80,7 +80,7 @@ const keys = (...wanted: ReadonlyArray<string>) => (object: KubeObject): Readonl
 
 const account = "kubernetes.io/service-account.name"
 
-/** What a Secret of a type must have. */
+/** The required data by type of Secret. */
 const types: Readonly<Record<string, (object: KubeObject) => ReadonlyArray<FieldError.FieldError>>> = {
   "kubernetes.io/service-account-token": (object) =>
     (object.metadata.annotations?.[account] ?? "") === ""
@@ -88,7 +88,7 @@ const types: Readonly<Record<string, (object: KubeObject) => ReadonlyArray<Field
       : [],
   "kubernetes.io/dockercfg": dockerFaults(".dockercfg"),
   "kubernetes.io/dockerconfigjson": dockerFaults(".dockerconfigjson"),
-  // One of the two will do.
+  // One of the two is enough.
   "kubernetes.io/basic-auth": (object) => {
     const missing = keys("username", "password")(object)
     return missing.length === 2 ? missing : []

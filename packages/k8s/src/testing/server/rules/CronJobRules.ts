@@ -1,6 +1,6 @@
 /**
- * `CronJobRules`: what a CronJob must be: a schedule, a zone that is one, a name that leaves room for the time that its
- * Jobs' names end with, and a template of Jobs without a selector.
+ * `CronJobRules`: validates CronJobs: the schedule, the time zone, a name short enough for the suffix of its Jobs, and
+ * a Job template without a selector.
  *
  * Source: k8s.io/kubernetes/pkg/apis/batch/validation/validation.go, `ValidateCronJobCreate`, `ValidateCronJobUpdate`.
  */
@@ -15,7 +15,7 @@ import * as JobRules from "./JobRules.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 
-/** A Job's name is a CronJob's, a dash and ten digits. */
+/** A Job's name consists of the CronJob's name, a dash and ten digits. */
 const longestName = 52
 
 const scheduleFaults = (schedule: string, zone: unknown, previous: string): Faults => {
@@ -23,7 +23,7 @@ const scheduleFaults = (schedule: string, zone: unknown, previous: string): Faul
   if (schedule === "") return [FieldError.required(path, "")]
   const read = CronSchedule.parse(schedule)
   const zoned = schedule.includes("TZ")
-  // What an old one has it may keep.
+  // An existing CronJob may keep what it has.
   const why = !zoned
     ? undefined
     : !previous.includes("TZ")
@@ -45,7 +45,7 @@ const zoneFaults = (zone: unknown): Faults => {
   const invalid = (why: string) => [FieldError.invalid("spec.timeZone", zone, why)]
   if (zone === "") return invalid("timeZone must be nil or non-empty string")
   if (!zone.split("/").every(isFitPart)) return invalid(`unknown time zone ${zone}`)
-  // The zone of the machine, which the server knows, but does not take.
+  // The zone of the machine is known to the server, but not accepted.
   if (zone.toLowerCase() === "local") {
     return [
       ...invalid("timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"),

@@ -1,19 +1,19 @@
 /**
- * `Der`: values in the distinguished encoding of ASN.1, as certificates are made of.
+ * `Der`: decodes the distinguished encoding of ASN.1, the format of certificates.
  *
  * Source: ITU-T X.690.
  */
 
-/** A value: its tag, and what is in it. */
+/** A value with its tag and content. */
 export interface Value {
   readonly tag: number
   readonly content: Uint8Array
 }
 
-/** The tag of a sequence. */
+/** The tag of a SEQUENCE. */
 export const sequence = 0x30
 
-/** The value at an offset, and where the next one begins; undefined where there is none, or not all of it. */
+/** The value at an offset, and the offset after it; undefined if there is no complete value. */
 const valueAt = (bytes: Uint8Array, offset: number): readonly [Value, number] | undefined => {
   const [tag, first] = [bytes[offset], bytes[offset + 1]]
   if (tag === undefined || first === undefined) return undefined
@@ -23,7 +23,7 @@ const valueAt = (bytes: Uint8Array, offset: number): readonly [Value, number] | 
   return end > bytes.length ? undefined : [{ tag, content: bytes.slice(start, end) }, end]
 }
 
-/** The values that the bytes are, one after the other; undefined if they are anything else. */
+/** The values of which the bytes consist; undefined if they contain anything else. */
 export const values = (bytes: Uint8Array): ReadonlyArray<Value> | undefined => {
   const found: Array<Value> = []
   for (let offset = 0; offset < bytes.length;) {
@@ -35,6 +35,6 @@ export const values = (bytes: Uint8Array): ReadonlyArray<Value> | undefined => {
   return found
 }
 
-/** The values in a value; none in one of another kind. */
+/** The values within a SEQUENCE; empty for other tags. */
 export const children = ({ content, tag }: Value): ReadonlyArray<Value> =>
   (tag & 0x20) === 0 ? [] : values(content) ?? []

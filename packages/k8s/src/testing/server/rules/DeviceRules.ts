@@ -1,7 +1,7 @@
 /**
- * `DeviceRules`: what ResourceClaims, their templates and DeviceClasses must be.
+ * `DeviceRules`: validates ResourceClaims, their templates and DeviceClasses.
  *
- * What an expression about devices may cost is not judged.
+ * The cost of CEL expressions on devices is not limited.
  *
  * Source: k8s.io/kubernetes/pkg/apis/resource/validation/validation.go, pkg/apis/resource/v1/defaults.go.
  */
@@ -23,13 +23,13 @@ const most = { list: 32, alternatives: 8, expression: 10 * 1024, parameters: 10 
 
 export type Judge = (item: unknown, path: string) => Faults
 
-/** Faults of the items of a list, or that there are too many. */
+/** Faults of the items of a list, or that it has too many. */
 export const each = (items: ReadonlyArray<unknown>, limit: number, path: string, judge: Judge): Faults =>
   items.length > limit
     ? [FieldError.tooMany(path, items.length, limit)]
     : items.flatMap((item, index) => judge(item, `${path}[${index}]`))
 
-/** As `each`, of items that are told from one another. */
+/** `each` for items that must be unique. */
 export const set = (
   items: ReadonlyArray<unknown>,
   limit: number,
@@ -61,7 +61,7 @@ const identifier = (name: string, path: string): Faults => [
   )
 ]
 
-/** The name of an attribute or a capacity, with the domain of who says what it means, or without. */
+/** The name of an attribute or capacity, with or without a domain. */
 export const qualifiedName = (name: string, path: string): Faults => {
   const [domain = "", own, more] = name.split("/")
   if (own === undefined) return identifier(domain, path)
@@ -141,14 +141,14 @@ const request: Judge = (item, path) => {
   ]
 }
 
-/** The names that the rest of a claim may call its requests by. */
+/** The names by which other parts of a claim can refer to its requests. */
 export const namesOf = (requests: ReadonlyArray<unknown>): ReadonlySet<string> =>
   new Set(requests.flatMap((item) => [
     nameOf(item),
     ...arrayAt(item, "firstAvailable").map((part) => `${nameOf(item)}/${nameOf(part)}`)
   ]))
 
-/** Faults of the name by which a request of a claim is meant. */
+/** Faults of a reference to a request. */
 export const reference = (names: ReadonlySet<string>, name: string, here: string): Faults => {
   const unknown = FieldError.invalid(
     here,
@@ -162,7 +162,7 @@ export const reference = (names: ReadonlySet<string>, name: string, here: string
   ]
 }
 
-/** As `reference`, of all `requests` of a part of a claim. */
+/** `reference` for all `requests` of a part of a claim. */
 export const references = (names: ReadonlySet<string>, part: unknown, path: string): Faults =>
   set(
     arrayAt(part, "requests"),
@@ -172,7 +172,7 @@ export const references = (names: ReadonlySet<string>, part: unknown, path: stri
     String
   )
 
-/** Faults of what only a driver understands. */
+/** Faults of the opaque parameters of a driver. */
 export const parameters = (value: unknown, path: string): Faults =>
   value === undefined || value === null
     ? [FieldError.required(path, "")]
@@ -259,7 +259,7 @@ const counted = (value: unknown): Filled => {
   return filled["allocationMode"] === "ExactCount" && (filled["count"] ?? 0) === 0 ? { ...filled, count: 1 } : filled
 }
 
-/** Who does not say how many devices he wants gets one. */
+/** The default number of devices in a request is one. */
 export const claimDefaults = (spec: unknown): Filled =>
   edit(
     objectAt(spec),

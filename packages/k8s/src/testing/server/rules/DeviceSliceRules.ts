@@ -1,7 +1,7 @@
 /**
- * `DeviceSliceRules`: what a ResourceSlice, with which a driver tells of its devices, must be.
+ * `DeviceSliceRules`: validates ResourceSlices, in which drivers publish their devices.
  *
- * Counters, taints and what binds devices are not judged.
+ * Counters, taints and binding conditions are not validated.
  *
  * Source: k8s.io/kubernetes/pkg/apis/resource/validation/validation.go.
  */
@@ -37,7 +37,7 @@ const poolFaults = (pool: unknown): Faults => {
 
 const places = ["nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"] as const
 
-/** Devices are of one node, of some, of all, or each says where it is. */
+/** Devices belong to one node, to selected nodes, to all nodes, or each to its own. */
 const placeFaults = (spec: unknown): Faults => {
   const said = places.filter((place) => ![undefined, "", false].includes(at(spec, place) as never))
   const one = `exactly one of ${places.map((place) => `\`${place}\``).join(", ")} is required`

@@ -1,5 +1,6 @@
 /**
- * `DeviceStatusRules`: what the status of a ResourceClaim may say: which devices it got, who uses it, how they are.
+ * `DeviceStatusRules`: validates the status of a ResourceClaim: allocated devices, reservations, and the state of
+ * devices.
  *
  * Source: k8s.io/kubernetes/pkg/apis/resource/validation/validation.go, `ValidateResourceClaimStatusUpdate`.
  */
@@ -25,14 +26,14 @@ export const poolName = (name: string, path: string): Faults =>
     ...name.split("/").flatMap((part) => invalids(path, part, Names.dnsSubdomain(part)))
   ]
 
-/** Which device is meant. */
+/** The reference to a device. */
 const device: DeviceRules.Judge = (item, path) => [
   ...VolumeRules.driver(item, path),
   ...poolName(stringAt(item, "pool"), `${path}.pool`),
   ...DeviceRules.label(stringAt(item, "device"), `${path}.device`)
 ]
 
-/** A device as the server prints which one it is. */
+/** The identity of a device as the server prints it. */
 const idOf = (item: unknown): string =>
   GoStruct.print({ ...objectAt(item), shareID: undefined }, [
     ["driver", "\"\""],
@@ -84,7 +85,7 @@ const devicesFaults = (claim: unknown, previous: unknown, allocated: ReadonlySet
   const ids = devices.map(idOf)
   const judge = deviceStatus(allocated)
   return [
-    // What was said before stays as it is, even of a device that is no longer allocated.
+    // Existing entries stay valid, even for a device that is no longer allocated.
     ...DeviceRules.each(
       devices,
       Infinity,
@@ -156,7 +157,7 @@ const allocationFields: GoStruct.Fields = [
 
 const ungranted = ["shareID", "bindingConditions", "bindingFailureConditions", "consumedCapacity"]
 
-/** Without what is not granted. */
+/** Drops the fields of features that are off. */
 const prepare = Disabled.dropping(
   ...ungranted.map((field) => `status.allocation.devices.results.*.${field}`),
   "status.devices.*.shareID"

@@ -1,5 +1,5 @@
 /**
- * `DeviceWords`: what a ResourceClaim asks for, as the server prints it when it may not change.
+ * `DeviceWords`: prints the spec of a ResourceClaim as the server does when it refuses a change of it.
  *
  * Source: k8s.io/kubernetes/pkg/apis/resource/types.go.
  */
@@ -41,10 +41,10 @@ const claim: GoStruct.Fields = [
   ]]
 ]
 
-/** The spec of a claim. */
+/** Prints the spec of a claim. */
 export const claimSpec: GoStruct.Printer = (spec) => GoStruct.print(spec, claim)
 
-/** The spec of a claim's template, which begins with the metadata that has names for JSON. */
+/** Prints the spec of a claim template, which begins with metadata of an API type. */
 export const templateSpec: GoStruct.Printer = (spec) => {
   const metadata = ["labels", "annotations"].flatMap((key) =>
     at(spec, "metadata", key) === undefined ? [] : [`"${key}":${goJson(at(spec, "metadata", key))},`]

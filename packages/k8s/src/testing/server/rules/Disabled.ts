@@ -1,6 +1,6 @@
 /**
- * `Disabled`: fields that a release knows and, as long as nobody asks for what they belong to, does not keep. They are
- * read, owned and not told of as unknown, and are gone before the object is judged.
+ * `Disabled`: fields whose feature gate is off in this release. They are decoded, tracked in managedFields and not
+ * reported as unknown, but dropped before validation.
  *
  * Source: k8s.io/kubernetes/pkg/features/kube_features.go, and `dropDisabledFields` of each kind's strategy.
  */
@@ -15,13 +15,16 @@ const drop = (value: unknown, [step, ...steps]: ReadonlyArray<string>): unknown 
   return kept === value[step] ? value : { ...value, [step]: kept }
 }
 
-/** An object without what is at the paths, in which `*` is every element of a list; the same if there is nothing. */
+/**
+ * Removes the values at the paths, in which `*` stands for every item of a list. Returns the same object if there are
+ * none.
+ */
 export const dropping = (...paths: ReadonlyArray<string>): (object: JsonValue.JsonObject) => JsonValue.JsonObject => {
   const steps = paths.map((path) => path.split("."))
   return (object) => steps.reduce((kept, path) => drop(kept, path) as JsonValue.JsonObject, object)
 }
 
-/** How a kind is prepared without what is at the paths. */
+/** A strategy that drops the values at the paths. */
 export const without = (...paths: ReadonlyArray<string>): Pick<Strategy, "prepareCreate" | "prepareUpdate"> => {
   const prepare = dropping(...paths)
   return { prepareCreate: (object) => prepare(object), prepareUpdate: (object) => prepare(object) }

@@ -1,8 +1,8 @@
 /**
- * `DriverRules`: what a CSIDriver and a CSINode must be: how a driver of storage works, and where it runs.
+ * `DriverRules`: validates CSIDrivers and CSINodes: how a storage driver works, and where it runs.
  *
- * What a driver is asked to do may change, whether it attaches and how long its volumes live may not; where it runs it
- * keeps its name for the Node.
+ * Most settings of a CSIDriver can change, but not whether it attaches and which life cycles its volumes have. A
+ * driver's ID of a Node is immutable.
  *
  * Source: k8s.io/kubernetes/pkg/apis/storage/validation/validation.go `ValidateCSIDriver`, `ValidateCSINode` and the
  * strategies in pkg/registry/storage.
@@ -19,10 +19,10 @@ import * as VolumeRules from "./pods/VolumeRules.ts"
 const lifecycleModes = ["Persistent", "Ephemeral"]
 const groupPolicies = ["File", "None", "ReadWriteOnceWithFSType"]
 
-/** The shortest and the longest life of a token, in seconds. */
+/** The minimum and maximum lifetime of a token, in seconds. */
 const tokenLife = { least: 600, most: 2 ** 32 }
 
-/** The shortest time between two looks at what a Node can hold, in seconds. */
+/** The minimum interval of updates of a Node's capacity, in seconds. */
 const shortestPeriod = 10
 
 const tokenFaults = (spec: unknown): Faults => {
@@ -70,7 +70,7 @@ const validateDriver: Strategy["validate"] = (object) => {
   ]
 }
 
-/** What may not change, with the name that the message has for it. */
+/** Immutable fields, with their names in messages. */
 const fixed = { attachRequired: "attachedRequired", volumeLifecycleModes: "volumeLifecycleModes" }
 
 const validateDriverUpdate: Strategy["validateUpdate"] = (next, previous) =>
@@ -90,7 +90,7 @@ export const driver: Partial<Strategy> = {
   validateUpdate: validateDriverUpdate
 }
 
-/** The longest name that a driver may have for a Node, in bytes. */
+/** The maximum length of a driver's ID of a Node, in bytes. */
 const longestNodeId = 256
 
 const topologyFaults = (keys: ReadonlyArray<string>, path: string): Faults =>
@@ -124,7 +124,7 @@ const validateNode: Strategy["validate"] = (object) => {
   })
 }
 
-/** What a Node can hold of a driver's volumes may change. */
+/** The number of volumes that a Node can have may change. */
 const driverFields: GoStruct.Fields = [
   ["name", "\"\""],
   ["nodeID", "\"\"", undefined, "NodeID"],
@@ -136,7 +136,7 @@ const withoutAllocatable = (entry: unknown): unknown =>
   JsonValue.isObject(entry) ? JsonValue.remove(entry, "allocatable") : entry
 
 const validateNodeUpdate: Strategy["validateUpdate"] = (next, previous) => [
-  // The server judges the new one twice, and says so twice.
+  // The server validates the new object twice, and reports each fault twice.
   ...validateNode(next),
   ...arrayAt(previous, "spec", "drivers").flatMap((old) =>
     arrayAt(next, "spec", "drivers").filter((entry) => stringAt(entry, "name") === stringAt(old, "name")).flatMap(

@@ -1,5 +1,5 @@
 /**
- * `EndpointRules`: where a Service leads to, and where it is reached from outside.
+ * `EndpointRules`: validates Endpoints, EndpointSlices, and the status of load balancers.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateEndpoints`, `ValidateLoadBalancerStatus`;
  * pkg/apis/discovery/validation/validation.go.
@@ -28,7 +28,7 @@ import {
 import { immutable } from "./Immutability.ts"
 import * as PortRules from "./pods/PortRules.ts"
 
-/** Addresses that mean something else wherever they are used. */
+/** Addresses with a special meaning: unspecified, loopback, link-local and multicast ones. */
 const specials: ReadonlyArray<readonly [pattern: RegExp, why: (address: string) => string]> = [
   [/^(?:0+(?:\.0+){3}|[0:]*::[0:]*)$/, (address) => `may not be unspecified (${address})`],
   [/^(?:127\.|::1$)/, () => "may not be in the loopback range (127.0.0.0/8, ::1/128)"],
@@ -36,7 +36,7 @@ const specials: ReadonlyArray<readonly [pattern: RegExp, why: (address: string) 
   [/^(?:224\.0\.0\.|ff.2:)/i, () => "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"]
 ]
 
-/** Faults of an address that others should be able to reach. */
+/** Faults of an address that must be reachable by others. */
 export const special = (path: string, address: string): Faults =>
   isAddress(address)
     ? specials.filter(([pattern]) => pattern.test(address)).map(([, why]) =>
@@ -83,7 +83,7 @@ const subsetFaults = (subset: unknown, path: string): Faults => {
   ]
 }
 
-/** Faults of Endpoints; what an update leaves as it was is not judged again. */
+/** Faults of Endpoints; unchanged subsets are not validated again. */
 export const validate: Strategy["validate"] = (object, previous) =>
   previous !== undefined && JsonValue.equals(at(object, "subsets"), at(previous, "subsets"))
     ? []
@@ -106,7 +106,7 @@ const sliceAddress = (type: string, path: string, index: number, address: string
   const here = `${path}[${index}]`
   if (type === "FQDN") return hostName(here, address)
   if (type !== "IPv4" && type !== "IPv6") return []
-  // Addresses of this family are taken in one form only.
+  // IPv6 addresses must be in canonical form.
   const faults = type === "IPv6" ? AddressRules.address(here, address) : ip(here, address)
   return faults.length > 0 ? faults : [
     ...when(isAddress6(address) !== (type === "IPv6"), FieldError.invalid(path, address, `must be an ${type} address`)),
@@ -201,7 +201,7 @@ export const validateSlice: Strategy["validate"] = (slice, previous) => {
 
 export const validateSliceUpdate = immutable("addressType")
 
-/** Faults of where something is reached from outside. `modes` are those of addresses, where they have one. */
+/** Faults of load balancer ingress points. `modes` are the allowed values of `ipMode`, if the kind has that field. */
 const ingressFaults = (object: unknown, modes: ReadonlyArray<string> | undefined): Faults =>
   arrayAt(object, "status", "loadBalancer", "ingress").flatMap((point, index) => {
     const path = `status.loadBalancer.ingress[${index}]`
@@ -224,7 +224,7 @@ const ingressFaults = (object: unknown, modes: ReadonlyArray<string> | undefined
     ]
   })
 
-/** Faults of the status of a Service, which is that of its balancer. */
+/** Faults of the status of a Service, which is that of its load balancer. */
 export const balancerStatus = (service: unknown, isBalancer: boolean): Faults =>
   !isBalancer && arrayAt(service, "status", "loadBalancer", "ingress").length > 0
     ? [FieldError.forbidden(

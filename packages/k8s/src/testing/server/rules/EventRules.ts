@@ -1,5 +1,5 @@
 /**
- * `EventRules`: what an Event must be. An Event with an `eventTime` is one of the new form and judged as such.
+ * `EventRules`: validates Events. An Event with an `eventTime` is validated by the rules of events.k8s.io/v1.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/events.go.
  */
@@ -14,14 +14,14 @@ import * as GoStruct from "../go/GoStruct.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 
-/** A text that must be there, of at most 128 characters. */
+/** A required string of at most 128 characters. */
 const named = (event: unknown, field: string, key = field): ReadonlyArray<FieldError.FieldError> => {
   const value = stringAt(event, key)
   if (value === "") return [FieldError.required(field, "")]
   return Names.byteLength(value) > 128 ? [FieldError.invalid(field, "", "can have at most 128 characters")] : []
 }
 
-/** What the API of the new form does not want from those who speak it, as it calls it and as they do. */
+/** Fields that clients of events.k8s.io/v1 may not set: their core names, and their names in that API. */
 const deprecated: ReadonlyArray<readonly [field: string, key: string]> = [
   ["firstTimestamp", "deprecatedFirstTimestamp"],
   ["lastTimestamp", "deprecatedLastTimestamp"],
@@ -44,7 +44,7 @@ const series = (event: KubeObject): Faults => {
 
 const isNew = (event: KubeObject): boolean => event.apiVersion !== "v1"
 
-/** What is asked beyond that of Events created through the API of the new form. */
+/** Additional rules for Events that are created through events.k8s.io/v1. */
 const strict = (event: KubeObject): Faults => {
   const type = stringAt(event, "type")
   return [
@@ -58,7 +58,7 @@ const strict = (event: KubeObject): Faults => {
   ]
 }
 
-/** What no client of the new form changes. */
+/** Fields that are immutable for clients of events.k8s.io/v1. */
 const fixed: ReadonlyArray<readonly [field: string, key: string]> = [
   ["involvedObject", "regarding"],
   ["reason", "reason"],
@@ -93,7 +93,7 @@ const refused = (field: string, value: unknown): FieldError.FieldError =>
     ? FieldError.invalidPrinted(field, GoStruct.print(value ?? {}, referenceFields), "field is immutable")
     : FieldError.invalid(field, value ?? (texts.has(field) ? "" : null), "field is immutable")
 
-/** Of an Event in the new form only the series changes. */
+/** In an Event with an `eventTime`, only the series can change. */
 export const validateUpdate: Strategy["validateUpdate"] = (next, previous) =>
   isNew(next)
     ? [
@@ -107,13 +107,13 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) =>
     ]
     : []
 
-/** Faults of an Event in either form. */
+/** Faults of an Event of either form. */
 export const validate: Strategy["validate"] = (event, previous) => [
   ...legacy(event),
   ...(previous === undefined && isNew(event) ? strict(event) : [])
 ]
 
-/** Each API has its own name of the field. */
+/** The field has a different name in each API. */
 const controllerField = (event: KubeObject): string => isNew(event) ? "reportingController" : "reportingComponent"
 
 const legacy = (event: KubeObject): Faults => {

@@ -1,6 +1,6 @@
 /**
- * `FlowSchemaRules`: what a FlowSchema must be: which requests it is about, and the priority level that they get. The two
- * that every server needs stay as they are.
+ * `FlowSchemaRules`: validates FlowSchemas: which requests they match, and the priority level of those. The two
+ * mandatory ones are immutable.
  *
  * Source: k8s.io/kubernetes/pkg/apis/flowcontrol/validation/validation.go `ValidateFlowSchema`.
  */
@@ -61,7 +61,10 @@ const subjectFaults = (subject: unknown, path: string): Faults => {
   ]
 }
 
-/** A list that must not be empty, and in which `*` stands alone; what else it may hold is asked where it does not. */
+/**
+ * A list that must not be empty and in which `*` must be the only item. Other items are validated only in lists without
+ * `*`.
+ */
 const listFaults = (
   object: unknown,
   path: string,
@@ -193,7 +196,7 @@ const precedenceFaults = (name: string, precedence: number): Faults => {
   ]
 }
 
-/** The whole method is printed, rather than its type. */
+/** The fault contains the whole method rather than its type. */
 const methodFaults = (method: unknown): Faults => {
   const type = stringAt(method, "type")
   return method === undefined || ["ByNamespace", "ByUser"].includes(type) ? [] : [{

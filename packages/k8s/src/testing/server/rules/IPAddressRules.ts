@@ -1,5 +1,5 @@
 /**
- * `IPAddressRules`: what an IPAddress must be: called as the address is written, and of something that stays.
+ * `IPAddressRules`: validates IPAddresses: the name is the address in canonical form, and the parent is immutable.
  *
  * Source: k8s.io/kubernetes/pkg/apis/networking/validation/validation.go `ValidateIPAddress`.
  */
@@ -34,7 +34,7 @@ const parentFaults = (parent: unknown): Faults => {
 const validate: Strategy["validate"] = (address) => {
   const name = stringAt(address, "metadata", "name")
   return [
-    // One without any name is told so elsewhere.
+    // A missing name is reported elsewhere.
     ...(name === "" ? [] : AddressRules.address("metadata.name", name)),
     ...parentFaults(at(address, "spec", "parentRef"))
   ]

@@ -1,6 +1,4 @@
-/**
- * `Immutability`: fields that may not change, in the three forms the server refuses it.
- */
+/** `Immutability`: immutable fields, with the three messages of the server. */
 import { at, objectAt, stringAt } from "../../../api/Plain.ts"
 import * as FieldError from "../../../schema/FieldError.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
@@ -8,7 +6,7 @@ import type { Strategy } from "../Strategy.ts"
 import * as GoInternal from "../go/GoInternal.ts"
 import type { Printer } from "../go/GoStruct.ts"
 
-/** A field that may not change; `path` is also what the message names. */
+/** A field that is immutable. The message also contains the `path`. */
 export const immutable = (...paths: ReadonlyArray<string>): Strategy["validateUpdate"] => (next, previous) =>
   paths.flatMap((path) => {
     const value = at(next, ...path.split("."))
@@ -17,7 +15,7 @@ export const immutable = (...paths: ReadonlyArray<string>): Strategy["validateUp
       : [FieldError.invalid(path, value ?? null, "field is immutable")]
   })
 
-/** As `immutable`, of a part that is printed in its own way. */
+/** `immutable` for a value with its own printer. */
 export const immutablePrinted = (path: string, print: Printer): Strategy["validateUpdate"] => (next, previous) => {
   const value = at(next, ...path.split("."))
   return JsonValue.equals(value, at(previous, ...path.split(".")))
@@ -25,17 +23,17 @@ export const immutablePrinted = (path: string, print: Printer): Strategy["valida
     : [FieldError.invalidPrinted(path, print(value), "field is immutable")]
 }
 
-/** As `immutable`, of a part that is printed as its type behind the API. */
+/** `immutable` for a value that is printed as its internal Go type. */
 export const immutablePart = (path: string, type: string): Strategy["validateUpdate"] =>
   immutablePrinted(path, (value) => GoInternal.print(type, value))
 
-/** As `immutable`, of a text: one that is missing is an empty one, and printed so. */
+/** `immutable` for a string; a missing one equals an empty one, and is printed as such. */
 export const immutableText = (path: string): Strategy["validateUpdate"] => (next, previous) => {
   const [value, before] = [next, previous].map((object) => stringAt(object, ...path.split(".")))
   return value === before ? [] : [FieldError.invalid(path, value, "field is immutable")]
 }
 
-/** ConfigMap and Secret: once `immutable` is true, neither it nor the content may change. */
+/** ConfigMaps and Secrets: once `immutable` is true, neither it nor the content can change. */
 export const immutableContent: Strategy["validateUpdate"] = (next, previous) => {
   if (at(previous, "immutable") !== true) return []
   const why = "field is immutable when `immutable` is set"
@@ -46,13 +44,13 @@ export const immutableContent: Strategy["validateUpdate"] = (next, previous) => 
   ]
 }
 
-/** A spec of which only some parts may change. */
+/** A spec of which only some fields can change. */
 export const specExcept =
   (why: string, mutable: (spec: JsonValue.JsonObject) => unknown): Strategy["validateUpdate"] => (next, previous) =>
     JsonValue.equals(mutable(objectAt(next, "spec")), mutable(objectAt(previous, "spec")))
       ? []
       : [FieldError.forbidden("spec", why)]
 
-/** The object without some keys. */
+/** The object without the given keys. */
 export const omit = (object: JsonValue.JsonObject, ...keys: ReadonlyArray<string>): JsonValue.JsonObject =>
   keys.reduce(JsonValue.remove, object)

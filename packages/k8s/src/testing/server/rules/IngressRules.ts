@@ -1,5 +1,5 @@
 /**
- * `IngressRules`: what an Ingress and its class must be.
+ * `IngressRules`: validates Ingresses and IngressClasses.
  *
  * Source: k8s.io/kubernetes/pkg/apis/networking/validation/validation.go.
  */

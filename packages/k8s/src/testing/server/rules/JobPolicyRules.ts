@@ -1,5 +1,5 @@
 /**
- * `JobPolicyRules`: what a Job may say of failed Pods, of success and of Pods that take the place of others.
+ * `JobPolicyRules`: validates a Job's policies for failed Pods, success, and replacement of Pods.
  *
  * Source: k8s.io/kubernetes/pkg/apis/batch/validation/validation.go.
  */
@@ -96,7 +96,7 @@ const failureFaults = (spec: unknown, path: string): Faults => {
   ]
 }
 
-/** How many indexes `0,2-4` stands for, or why it stands for none. */
+/** The number of indexes in a string such as `0,2-4`, or why it is invalid. */
 export const indexes = (text: string, completions: number): number | string => {
   let last = -1
   let total = 0

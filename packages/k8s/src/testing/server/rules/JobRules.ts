@@ -1,7 +1,7 @@
 /**
- * `JobRules`: what a Job must be, what of it may change, and the labels and the selector it is given.
+ * `JobRules`: validates Jobs and their updates, and generates their labels and selector.
  *
- * The template of a CronJob is judged like a Job, but for the selector, which its Jobs are given one by one.
+ * The Job template of a CronJob is validated like a Job, except for the selector, which is generated for each Job.
  *
  * Source: k8s.io/kubernetes/pkg/apis/batch/validation/validation.go and pkg/registry/batch/job/strategy.go.
  */
@@ -37,7 +37,7 @@ const withUid = (selector: unknown, uid: string): unknown => ({
 })
 
 /**
- * A Job without labels has those of its template, in one map with it.
+ * The labels of a Job default to those of its template, and then share one map with them.
  *
  * Source: k8s.io/kubernetes/pkg/apis/batch/v1/defaults.go `SetDefaults_Job`.
  */
@@ -49,7 +49,7 @@ export const withLabels = (job: JsonValue.JsonObject): JsonValue.JsonObject => {
     : { ...job, metadata: { ...metadata, labels } }
 }
 
-/** A Job is told from others by labels on its Pods that the server makes up. */
+/** Generates the labels of a Job's Pods, and the selector for them. */
 export const prepareCreate: Strategy["prepareCreate"] = (job) => {
   const spec = objectAt(job, "spec")
   const metadata = objectAt(job, "metadata")
@@ -60,9 +60,9 @@ export const prepareCreate: Strategy["prepareCreate"] = (job) => {
     ? {}
     : jobLabels(name, uid)
   const own = objectAt(template, "metadata", "labels")
-  // Labels that are there stay, and are refused if they are not the ones.
+  // Existing labels are kept, and refused by validation if they differ from the generated ones.
   const labels = { ...generated, ...own }
-  // A Job whose name is made up is copied for each try, and what is one map in two places becomes two.
+  // A Job with a generated name is copied for each attempt, so the shared map becomes two.
   const shared = metadata["labels"] === own && stringAt(metadata, "generateName") === ""
   return withLabels({
     ...job,
@@ -78,7 +78,7 @@ export const prepareCreate: Strategy["prepareCreate"] = (job) => {
 }
 
 /**
- * Who does not say what becomes of the Pods is told.
+ * Warns if the request does not say what happens to the Pods.
  *
  * Source: k8s.io/kubernetes/pkg/registry/batch/job/storage/storage.go `Delete`, `DeleteCollection`.
  */
@@ -90,7 +90,7 @@ export const deletionWarnings: Strategy["deletionWarnings"] = ({ orphanDependent
 
 const isReadable = (selector: unknown): boolean => LabelSelectorRules.validate(selector, "").length === 0
 
-/** What the server has put into a Job it must find there again. */
+/** Faults of the labels and selector that the server has generated. */
 const generatedFaults = (job: KubeObject): Faults => {
   if (at(job, "spec", "manualSelector") === true) return []
   const selected = at(job, "spec", "selector")
@@ -113,7 +113,7 @@ const generatedFaults = (job: KubeObject): Faults => {
   ]
 }
 
-/** No selector selects nothing; what one that cannot be read selects nobody asks. */
+/** A missing selector matches nothing. An invalid selector is not matched at all. */
 const selectorFaults = (job: KubeObject): Faults => {
   const selector = at(job, "spec", "selector")
   const labels = TemplateRules.labelsOf(TemplateRules.templateOf(job))
@@ -136,7 +136,7 @@ const number = (spec: unknown, field: string): number | undefined => {
   return typeof value === "number" ? value : undefined
 }
 
-/** Bounds of a Job that knows its Pods by number. */
+/** Limits of an Indexed Job. */
 const indexedFaults = (spec: unknown, path: string): Faults => {
   const [completions, parallelism, failed] = ["completions", "parallelism", "maxFailedIndexes"].map((field) =>
     number(spec, field)
@@ -224,7 +224,7 @@ const amounts = [
   "maxFailedIndexes"
 ]
 
-/** Faults of the spec of a Job, but for its selector. */
+/** Faults of the spec of a Job, except for its selector. */
 export const specFaults = (spec: JsonValue.JsonObject, path: string): Faults => [
   ...Amounts.notNegativeAt(path, spec, ...amounts),
   ...(at(spec, "maxFailedIndexes") !== undefined && at(spec, "backoffLimitPerIndex") === undefined
@@ -237,7 +237,7 @@ export const specFaults = (spec: JsonValue.JsonObject, path: string): Faults => 
   ...restartFaults(spec, path)
 ]
 
-/** The last of an indexed Job's Pods must be fit for a host. */
+/** The Pod with the highest index must have a valid host name. */
 const hostFaults = (job: KubeObject): Faults => {
   const completions = number(at(job, "spec"), "completions") ?? 0
   if (stringAt(job, "spec", "completionMode") !== "Indexed" || completions <= 0) return []
@@ -257,7 +257,7 @@ export const validate: Strategy["validate"] = (job) => [
   ...hostFaults(job)
 ]
 
-/** A Job that counts its Pods can become larger or smaller, with as many at a time. */
+/** The completions of an Indexed Job can change only together with `parallelism`. */
 const completionsFaults: Strategy["validateUpdate"] = (next, previous) => {
   if (stringAt(next, "spec", "completionMode") !== "Indexed") return immutable("spec.completions")(next, previous)
   const [completions, before] = [next, previous].map((job) => at(job, "spec", "completions"))
@@ -271,7 +271,10 @@ const withoutNodeAffinity = (affinity: unknown): unknown => {
   return Object.keys(rest).length === 0 ? null : rest
 }
 
-/** What of the template a suspended Job that was never started may not change: all but where its Pods may run. */
+/**
+ * What cannot change in the template of a suspended Job that was never started: everything but its scheduling
+ * directives.
+ */
 const unscheduled = (job: KubeObject): unknown => {
   const template = TemplateRules.templateOf(job)
   const spec = objectAt(template, "spec")
@@ -294,7 +297,7 @@ const templateFaults: Strategy["validateUpdate"] = (next, previous) => {
 
 /** Faults of an update. */
 export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => [
-  // The registry asks twice, and every cause is told as often as it is found.
+  // The registry validates twice, and every fault is reported each time it is found.
   ...specFaults(objectAt(next, "spec"), "spec"),
   ...selectorFaults(next),
   ...completionsFaults(next, previous),

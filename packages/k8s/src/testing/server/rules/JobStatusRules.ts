@@ -1,7 +1,7 @@
 /**
- * `JobStatusRules`: what the status of a Job may become: a Job that is over stays over, and says when.
+ * `JobStatusRules`: validates updates of a Job's status: a finished Job stays finished, and has the time of that.
  *
- * Most rules are asked only where what they are about changed, so that a status that breaks one can be mended.
+ * Most rules apply only if the fields they concern have changed, so that an invalid status can be repaired.
  *
  * Source: k8s.io/kubernetes/pkg/apis/batch/validation/validation.go `validateJobStatus`, `ValidateJobStatusUpdate` and
  * pkg/registry/batch/job/strategy.go `getStatusValidationOptions`.
@@ -196,7 +196,7 @@ const transitionFaults: Strategy["validateStatus"] = (next, previous) => {
   ]
 }
 
-/** Faults of a status that takes the place of another. */
+/** Faults of a status that replaces the previous one. */
 export const validateStatus: Strategy["validateStatus"] = (next, previous) => [
   ...Amounts.notNegativeAt("status", objectAt(next, "status"), "active", "succeeded", "failed", "ready", "terminating"),
   ...uncounted(next),

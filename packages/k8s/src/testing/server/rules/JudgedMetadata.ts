@@ -1,10 +1,10 @@
 /**
- * `JudgedMetadata`: how often the validation of a kind judges the metadata of an update, beyond what the registry does for
- * all kinds.
+ * `JudgedMetadata`: how many times a kind's own validation of an update includes metadata, in addition to the
+ * registry's validation for all kinds.
  *
- * A fault of metadata is told as a cause as often as it is found. Most kinds judge the metadata of an update as of an
- * update and, because they judge the whole object, as of a new one; some judge the parts of the object only, others do
- * both for themselves.
+ * A fault of metadata is reported each time it is found. Most kinds validate the metadata of an update as an update
+ * and, because they validate the whole object, as a new object. Some validate only other parts of the object; others
+ * validate the whole object twice.
  *
  * Source: the `ValidateUpdate` of the strategies in k8s.io/kubernetes/pkg/registry; counted on a kube-apiserver 1.35.
  */
@@ -41,11 +41,11 @@ const withStatus: Readonly<Record<string, number>> = {
   "certificatesigningrequests.certificates.k8s.io": 2
 }
 
-/** What is known of a built-in kind. */
+/** The numbers for a built-in kind. */
 export const of = (collection: string): Judged => ({
   ...(partly.has(collection) ? { judgedAnew: 0 } : {}),
   ...(twice.has(collection) ? { judgedAnew: 2 } : {}),
-  // Though a kind of the machinery, which do not, it judges the whole object.
+  // Unlike other kinds of the API machinery, it validates the whole object.
   ...(collection === "apiservices.apiregistration.k8s.io" ? { judgedAnew: 1 } : {}),
   ...(withStatus[collection] === undefined ? {} : { judgedWithStatus: withStatus[collection] })
 })

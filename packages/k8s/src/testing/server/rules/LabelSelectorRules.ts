@@ -1,5 +1,5 @@
 /**
- * `LabelSelectorRules`: the faults of a label selector in an object.
+ * `LabelSelectorRules`: validates label selectors in objects.
  *
  * Source: k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go (`ValidateLabelSelector`).
  */
@@ -12,7 +12,7 @@ import * as JsonValue from "../../../schema/JsonValue.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 
-/** The faults of an operator with its values. `unknown`: a newer client may know operators that the server does not. */
+/** The faults of an operator with its values. `unknown` allows operators that only newer clients know. */
 export const operatorFaults = (
   operator: string,
   values: ReadonlyArray<unknown>,
@@ -35,7 +35,7 @@ export const operatorFaults = (
   }
 }
 
-/** The faults of one requirement; `unknown` as above. */
+/** The faults of one requirement. `unknown` allows unknown operators. */
 export const requirementFaults = (requirement: unknown, path: string, unknown = false): Faults => {
   const key = stringAt(requirement, "key")
   const values = arrayAt(requirement, "values")
@@ -54,7 +54,7 @@ const printRequirement = (requirement: unknown): string => {
   return `{${own}${values.length === 0 ? "" : `,"values":${goJson(values)}`}}`
 }
 
-/** A selector that is refused as a whole, printed in the order of its type. */
+/** The fault of a selector as a whole, printed in the field order of its Go type. */
 export const refused = (path: string, selector: unknown, detail: string): FieldError.FieldError => {
   if (selector === undefined) return FieldError.invalid(path, null, detail)
   const [labels, requirements] = [objectAt(selector, "matchLabels"), arrayAt(selector, "matchExpressions")]
@@ -65,7 +65,7 @@ export const refused = (path: string, selector: unknown, detail: string): FieldE
   return FieldError.invalidPrinted(path, `{${parts.join(",")}}`, detail)
 }
 
-/** A selector that may not change. */
+/** An immutable selector. */
 export const immutable = (next: unknown, previous: unknown): Faults => {
   const [selector, before] = [next, previous].map((object) => at(object, "spec", "selector"))
   return JsonValue.equals(selector, before) ? [] : [refused("spec.selector", selector, "field is immutable")]

@@ -1,5 +1,5 @@
 /**
- * `NetworkPolicyRules`: what a NetworkPolicy must be.
+ * `NetworkPolicyRules`: validates NetworkPolicies.
  *
  * Source: k8s.io/kubernetes/pkg/apis/networking/validation/validation.go `ValidateNetworkPolicySpec`.
  */

@@ -1,5 +1,5 @@
 /**
- * `NodeRules`: what a Node must be, and what of it may change.
+ * `NodeRules`: validates Nodes and their updates.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateNode`, `ValidateNodeUpdate`.
  */
@@ -15,7 +15,7 @@ import * as ResourceRules from "./pods/ResourceRules.ts"
 
 const taintFields: GoStruct.Fields = [["key", "\"\""], ["value", "\"\""], ["effect", "\"\""], ["timeAdded", "null"]]
 
-/** The server looks for taints in the metadata, as far as it tells. */
+/** The server's paths place taints in the metadata. */
 const taintFaults = (node: unknown): Faults => {
   const seen = new Set<string>()
   return arrayAt(node, "spec", "taints").flatMap((taint, index) => {
@@ -47,7 +47,7 @@ const amountFaults = (node: unknown): Faults =>
 
 const featureName = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$/
 
-/** What a kubelet says that it can do is in order. */
+/** Declared features must be valid, unique and sorted. */
 const featureFaults = (node: unknown): Faults => {
   const features = arrayAt(node, "status", "declaredFeatures").map(String)
   return features.flatMap((feature, index) => {
@@ -89,7 +89,7 @@ const rangeFaults = (node: unknown): Faults => {
 const without = (node: JsonValue.JsonObject, part: "spec" | "status", field: string): JsonValue.JsonObject =>
   at(node, part, field) === undefined ? node : { ...node, [part]: JsonValue.remove(objectAt(node, part), field) }
 
-/** Where its settings are from a Node says no more. */
+/** Drops the fields of dynamic kubelet configuration, which no longer exists. */
 export const withoutConfig = (node: JsonValue.JsonObject): JsonValue.JsonObject =>
   without(without(node, "spec", "configSource"), "status", "config")
 
@@ -100,7 +100,7 @@ export const validate: Strategy["validate"] = (node) => [
   ...rangeFaults(node)
 ]
 
-/** Networks and who provides a Node are told once; the rest is judged again, and said again. */
+/** Pod CIDRs and the provider ID can be set once. All other rules apply again, and report their faults again. */
 export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
   const [ranges, before] = [rangesOf(next), rangesOf(previous)]
   const provider = stringAt(previous, "spec", "providerID")

@@ -1,11 +1,11 @@
 /**
- * `Pem`: the envelopes of certificates, and what is wrong with them.
+ * `Pem`: decodes the envelopes of certificates, and reports their faults.
  *
  * Source: Go's encoding/pem, and `validateCertificate` of k8s.io/kubernetes/pkg/apis/certificates/validation.
  */
 import * as Der from "./Der.ts"
 
-/** A block of a PEM text. */
+/** A block in PEM text. */
 export interface Block {
   readonly type: string
   readonly headers: ReadonlyArray<string>
@@ -15,7 +15,7 @@ export interface Block {
 const envelope =
   /^-----BEGIN ([^\n]*)-----[ \t\r]*\n((?:[^\n:]+:[^\n]*\n)*)\s*([A-Za-z0-9+/=\s]*?)-----END \1-----[ \t\r]*(?:\n|$)/gm
 
-/** The blocks of a text; what is no block is passed over. */
+/** The blocks in a text; everything else is skipped. */
 export const blocks = (text: string): ReadonlyArray<Block> =>
   [...text.matchAll(envelope)].map(([, type = "", headers = "", content = ""]) => ({
     type,
@@ -33,7 +33,7 @@ const blockFault = ({ bytes, headers, type }: Block): string | undefined => {
   return certificates.length === 0 ? "found CERTIFICATE PEM block containing 0 certificates" : undefined
 }
 
-/** What is wrong with certificates in base64; none at all are fine. */
+/** The fault of base64-encoded certificates; no certificates at all are valid. */
 export const certificateFault = (encoded: string): string | undefined => {
   if (encoded === "") return undefined
   const found = blocks(Buffer.from(encoded, "base64").toString("latin1"))

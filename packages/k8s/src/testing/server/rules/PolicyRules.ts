@@ -1,8 +1,8 @@
 /**
- * `PolicyRules`: defaults and faults of admission policies and their bindings.
+ * `PolicyRules`: defaults and validation of admission policies and their bindings.
  *
- * Expressions are compiled: what is wrong with one is told as the server tells it. Variables are compiled in order, so
- * that each may use those before it.
+ * Expressions are compiled, and their errors are reported in the server's words. Variables are compiled in order, so
+ * that each can use the previous ones.
  *
  * Source: k8s.io/kubernetes/pkg/apis/admissionregistration/{v1/defaults.go,validation/validation.go}.
  */
@@ -218,7 +218,7 @@ const annotationsFaults = (scope: PolicyExpressions.Scope, policy: KubeObject): 
   ]
 }
 
-/** What all policies have in common, up to their variables. */
+/** The faults that both kinds of policies can have, up to their variables. */
 const policyFaults = (scope: PolicyExpressions.Scope, spec: unknown, mutating: boolean): Faults => {
   const constraints = at(spec, "matchConstraints")
   const params = at(spec, "paramKind")
@@ -241,7 +241,7 @@ const policyFaults = (scope: PolicyExpressions.Scope, spec: unknown, mutating: b
 
 const mutable = ["*", "CONNECT", "CREATE", "UPDATE"]
 
-/** A deletion has nothing to mutate. */
+/** A deletion cannot be mutated. */
 const operationFaults = (constraints: unknown, path: string): Faults =>
   arrayAt(constraints, "resourceRules").flatMap((rule) =>
     arrayAt(rule, "operations").flatMap((operation) =>

@@ -1,6 +1,6 @@
 /**
- * `PriorityLevelConfigurationRules`: what a PriorityLevelConfiguration must be: exempt, as one is, or limited, and how.
- * The two that every server needs stay as they are, but for the shares of the exempt one.
+ * `PriorityLevelConfigurationRules`: validates PriorityLevelConfigurations, which are limited, or exempt as one
+ * mandatory level is. The two mandatory ones are immutable, except for the shares of the exempt one.
  *
  * Source: k8s.io/kubernetes/pkg/apis/flowcontrol/validation/validation.go `ValidatePriorityLevelConfiguration`.
  */
@@ -17,7 +17,7 @@ const mandatory = BootstrapFlows.mandatorySpecs(BootstrapFlows.levels)
 
 const mostQueues = 10_000_000
 
-/** A hand is dealt by a hash of so many bits. */
+/** The number of hash bits from which queues are dealt. */
 const hashBits = 60
 
 const numberAt = (value: unknown, field: string): number => Number(at(value, field) ?? 0)
@@ -68,7 +68,7 @@ const responseFaults = (response: unknown, path: string): Faults => {
   const type = stringAt(response, "type")
   return [
     ...oneOfGiven(response, "type", path, ["Queue", "Reject"]),
-    // "Limited" is what the messages say of "Queue", too.
+    // The messages for "Queue" also say "Limited".
     ...(type === "Queue"
       ? queuing === undefined
         ? [FieldError.required(here, "must not be empty if limited.limitResponse.type is Limited")]

@@ -1,6 +1,6 @@
 /**
- * `PriorityRules`: what a PriorityClass must be. High values and the prefix `system-` are the system's own, whose classes
- * are there from the start and stay.
+ * `PriorityRules`: validates PriorityClasses. High values and the prefix `system-` are reserved for the system's own
+ * classes, which always exist.
  *
  * Source: k8s.io/kubernetes/pkg/apis/scheduling/validation/validation.go and helpers.go,
  * pkg/registry/scheduling/priorityclass/storage.
@@ -10,10 +10,10 @@ import * as FieldError from "../../../schema/FieldError.ts"
 import type { Strategy } from "../Strategy.ts"
 import { immutable } from "./Immutability.ts"
 
-/** The highest priority that users may give. */
+/** The highest priority of user-defined classes. */
 const highest = 1_000_000_000
 
-/** The classes of the system itself. */
+/** The system's own classes. */
 export const system = [
   {
     name: "system-node-critical",
@@ -39,7 +39,7 @@ const reserved = (name: string, value: number, isDefault: boolean): string | und
   return isDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined
 }
 
-/** Only a new one is judged: what could be wrong stays as it is. */
+/** Applies only to new objects, since the validated fields are immutable. */
 const validate: Strategy["validate"] = (object, previous) => {
   if (previous !== undefined) return []
   const name = stringAt(object, "metadata", "name")

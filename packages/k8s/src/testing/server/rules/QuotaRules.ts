@@ -1,5 +1,5 @@
 /**
- * `QuotaRules`: what ResourceQuotas and LimitRanges must be.
+ * `QuotaRules`: validates ResourceQuotas and LimitRanges.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateResourceQuota`, `ValidateLimitRange`.
  */
@@ -27,7 +27,7 @@ const ofPods = ["pods"]
 const ofRunning = [...ofPods, "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"]
 const ofClaims = ["persistentvolumeclaims", "requests.storage"]
 
-/** Which resources a scope can be about. */
+/** The resources to which each scope applies. */
 const scopes: Readonly<Record<string, ReadonlyArray<string>>> = {
   Terminating: ofRunning,
   NotTerminating: ofRunning,
@@ -155,7 +155,7 @@ export const quota: Partial<Strategy> = {
 
 const types = ["Pod", "Container", "PersistentVolumeClaim"]
 
-/** What of two amounts may not be the greater one: who is told, whose amount is printed, and in which words. */
+/** Two amounts of which one must not exceed the other: the field and the amount in the fault, and its message. */
 interface Order {
   readonly low: string
   readonly high: string
@@ -233,7 +233,7 @@ const ratioFaults = (item: unknown, name: string, path: string): Faults => {
   ]
 }
 
-/** A default of what cannot be shared is what is requested by default. */
+/** For a resource that cannot be overcommitted, the default limit must equal the default request. */
 const fixedFaults = (item: unknown, name: string, path: string): Faults => {
   const [limit, request] = [at(item, "default", name), at(item, "defaultRequest", name)]
   return !ResourceRules.isFixed(name) || limit === undefined || request === undefined ||

@@ -1,5 +1,5 @@
 /**
- * `RbacRules`: what makes a Role, ClusterRole or binding valid.
+ * `RbacRules`: validates Roles, ClusterRoles and their bindings.
  *
  * Source: k8s.io/kubernetes/pkg/apis/rbac/validation.
  */
@@ -42,7 +42,7 @@ const ruleFaults = (rule: unknown, namespaced: boolean, path: string): Faults =>
 
 const selectorFaults = (selector: unknown, path: string): Faults => {
   const found = LabelSelectorRules.validate(selector, path)
-  // The server prints what it could not make of the selector.
+  // The server prints the result of parsing the selector, which is nil.
   return found.length === 0 ? [] : [...found, FieldError.invalid(path, null, "invalid label selector.")]
 }
 
@@ -81,7 +81,7 @@ const subjectFaults = (subject: unknown, namespaced: boolean, path: string): Fau
   }
 }
 
-/** Faults of a binding, which may refer to roles of these kinds. */
+/** Faults of a binding that may refer to these kinds of roles. */
 export const validateBinding = (...kinds: ReadonlyArray<"Role" | "ClusterRole">): Strategy["validate"] => (binding) => {
   const ref = (key: string) => stringAt(binding, "roleRef", key)
   const namespaced = kinds.includes("Role")

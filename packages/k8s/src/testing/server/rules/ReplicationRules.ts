@@ -1,7 +1,7 @@
 /**
- * `ReplicationRules`: what a ReplicationController and a PodTemplate must be.
+ * `ReplicationRules`: validates ReplicationControllers and PodTemplates.
  *
- * The selector of a ReplicationController is a set of labels, and its template may be missing altogether.
+ * The selector of a ReplicationController is a map of labels, and its template may be missing.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateReplicationControllerSpec`,
  * `ValidatePodTemplateSpecForRC`, `ValidatePodTemplate`.

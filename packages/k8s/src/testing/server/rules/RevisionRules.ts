@@ -1,5 +1,6 @@
 /**
- * `RevisionRules`: what a ControllerRevision must be: an object, which stays as it is, and a number.
+ * `RevisionRules`: validates ControllerRevisions: the data must be an object and is immutable; the revision is a
+ * number.
  *
  * Source: k8s.io/kubernetes/pkg/apis/apps/validation/validation.go `ValidateControllerRevisionCreate`,
  * `ValidateControllerRevisionUpdate`.

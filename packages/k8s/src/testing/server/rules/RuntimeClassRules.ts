@@ -1,5 +1,6 @@
 /**
- * `RuntimeClassRules`: what a RuntimeClass must be: a handler, which stays, what Pods of it cost, and where they run.
+ * `RuntimeClassRules`: validates RuntimeClasses: the handler (which is immutable), the overhead of Pods, and their
+ * scheduling.
  *
  * Source: k8s.io/kubernetes/pkg/apis/node/validation/validation.go and pkg/registry/node/runtimeclass/strategy.go.
  */

@@ -1,5 +1,5 @@
 /**
- * `ServiceAddresses`: the addresses and ports a Service is given, out of a pool that all Services share.
+ * `ServiceAddresses`: allocates cluster IPs and node ports to Services, from a pool that all Services share.
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/service/storage/{alloc,storage}.go.
  */
@@ -14,10 +14,13 @@ import { omit } from "./Immutability.ts"
 
 const hasAddress = (spec: unknown): boolean => stringAt(spec, "type") !== "ExternalName"
 
-/** Who says himself where a headless Service leads may say so in both families, whatever the cluster has. */
+/**
+ * The families of a Service. `anyhow`: a headless Service without a selector may have both families, whichever the
+ * cluster has.
+ */
 const families = (spec: JsonValue.JsonObject, anyhow: boolean): JsonValue.JsonObject => {
   const given = arrayAt(spec, "ipFamilies")
-  // Of an address in a family that the cluster has not the validation says so, as long as nobody has named the family.
+  // Validation reports an address in a family that the cluster does not have, unless `ipFamilies` names it.
   const isForeign = [at(spec, "clusterIP"), ...arrayAt(spec, "clusterIPs")].some((ip) => isAddress6(String(ip)))
   const own = given.length > 0 ? given : isForeign ? [] : ["IPv4"]
   const ipFamilyPolicy = at(spec, "ipFamilyPolicy") ?? (anyhow ? "RequireDualStack" : "SingleStack")
@@ -28,11 +31,11 @@ const families = (spec: JsonValue.JsonObject, anyhow: boolean): JsonValue.JsonOb
 const withAddress = (spec: JsonValue.JsonObject, given: () => string): JsonValue.JsonObject => {
   const one = stringAt(spec, "clusterIP")
   const all = arrayAt(spec, "clusterIPs")
-  // Nothing can be given in a family that the cluster has not, which the validation says.
+  // No address can be allocated in a family that the cluster does not have; validation reports that.
   if (one === "" && all.length === 0 && arrayAt(spec, "ipFamilies")[0] === "IPv6") {
     return { ...spec, ...families(spec, false) }
   }
-  // The one and the list of all are one thing; where they are not, the validation says so.
+  // `clusterIP` and `clusterIPs` belong together; validation reports if they differ.
   const ip = one === "" && all.length === 0 ? given() : one
   return {
     ...spec,
@@ -48,7 +51,7 @@ const isBalancer = (spec: unknown): boolean => stringAt(spec, "type") === "LoadB
 
 const isChecked = (spec: unknown): boolean => isBalancer(spec) && stringAt(spec, "externalTrafficPolicy") === "Local"
 
-/** Ports of nodes are given to whoever uses nodes; a balancer may do without. */
+/** Whether a Service gets node ports. A LoadBalancer can do without. */
 const isGivenPorts = (spec: unknown): boolean =>
   usesNodes(spec) && !(isBalancer(spec) && at(spec, "allocateLoadBalancerNodePorts") === false)
 
@@ -60,7 +63,7 @@ const numberAt = (value: unknown, field: string): number => {
 const nodePortsOf = (spec: unknown): ReadonlyArray<number> =>
   arrayAt(spec, "ports").map((port) => numberAt(port, "nodePort")).filter((port) => port !== 0)
 
-/** Ports of a new Service: what differs by protocol alone has one port of the nodes. */
+/** Adds node ports. In a new Service, ports that differ only in protocol share one node port. */
 const withNodePorts = (spec: JsonValue.JsonObject, uid: string, pool: ServicePool, fresh: boolean) => {
   if (!isGivenPorts(spec)) return spec
   const ports = arrayAt(spec, "ports")
@@ -88,7 +91,7 @@ const withNodePorts = (spec: JsonValue.JsonObject, uid: string, pool: ServicePoo
   }
 }
 
-/** A balancer that asks each node for its own Pods asks at a port of its own. */
+/** Adds the health check node port of a LoadBalancer with the policy Local. */
 const withHealthCheck = (spec: JsonValue.JsonObject, uid: string, pool: ServicePool): JsonValue.JsonObject =>
   isChecked(spec)
     ? {
@@ -101,7 +104,7 @@ const policies = ["Cluster", "Local"]
 
 const complete = (service: JsonValue.JsonObject, uid: string, pool: ServicePool, fresh: boolean) => {
   const spec = objectAt(service, "spec")
-  // What is no policy at all is left to the validation.
+  // Validation reports invalid policies.
   const isPolicy = policies.includes(stringAt(spec, "internalTrafficPolicy"))
   if (!hasAddress(spec)) return isPolicy ? { ...service, spec: omit(spec, "internalTrafficPolicy") } : service
   const addressed = withAddress(spec, () => pool.freeAddress(uid))
@@ -114,14 +117,14 @@ export const prepareCreate: Strategy["prepareCreate"] = (service, pool) =>
 const isExternal = (spec: unknown): boolean =>
   usesNodes(spec) || (stringAt(spec, "type") === "ClusterIP" && arrayAt(spec, "externalIPs").length > 0)
 
-/** What a Service of another type has no use for, by whether a Service has a use for it. */
+/** Fields that depend on the type of a Service, each with the condition for having them. */
 const ofType: ReadonlyArray<readonly [uses: (spec: unknown) => boolean, ...fields: ReadonlyArray<string>]> = [
   [isChecked, "healthCheckNodePort"],
   [isBalancer, "allocateLoadBalancerNodePorts", "loadBalancerClass"],
   [isExternal, "externalTrafficPolicy"]
 ]
 
-/** The spec without what its new type has no use for, unless the update itself has brought it. */
+/** The spec without fields that do not apply to its new type, unless the update itself sets them. */
 const dropped = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonValue.JsonObject => {
   const same = (field: string) => JsonValue.equals(spec[field], before[field])
   const unused = ofType.filter(([uses]) => uses(before) && !uses(spec)).flatMap(([, ...fields]) => fields)
@@ -139,7 +142,7 @@ const dropped = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): Json
     : left
 }
 
-/** The ports with those of the nodes that ports of the same name had, where they are left out and not used by others. */
+/** Ports that omit their node port keep that of the previous port of the same name, unless another port uses it. */
 const keptPorts = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonValue.JsonObject => {
   if (!isGivenPorts(spec) || !isGivenPorts(before)) return spec
   const [now, then] = [nodePortsOf(spec), nodePortsOf(before)]
@@ -160,8 +163,8 @@ const keptCheck = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): Js
     : spec
 
 /**
- * What was given to the Service and is left out it keeps; another first address is the only one. Who knows of one address
- * alone means all by it, whatever the Service is to be.
+ * A Service keeps the allocated addresses that an update omits. A new `clusterIP` replaces all addresses. A client that
+ * only knows `clusterIP` means all addresses with it, whatever the new type of the Service is.
  */
 const kept = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonValue.JsonObject => {
   const stays = hasAddress(spec) && hasAddress(before)
@@ -182,7 +185,7 @@ export const prepareUpdate: Strategy["prepareUpdate"] = (next, previous, pool) =
   const before = objectAt(previous, "spec")
   const patched = keptCheck(keptPorts(kept(objectAt(next, "spec"), before), before), before)
   const spec = dropped(patched, before)
-  // A balancer goes in its own time, but whoever asks need not know.
+  // A load balancer is removed asynchronously, but the response does not show that.
   const status = isBalancer(spec) || Object.keys(objectAt(next, "status", "loadBalancer")).length === 0
     ? {}
     : { status: { ...objectAt(next, "status"), loadBalancer: {} } }
@@ -191,7 +194,7 @@ export const prepareUpdate: Strategy["prepareUpdate"] = (next, previous, pool) =
 
 const isTaken = "is already allocated"
 
-/** What a Service is given of the ports that nodes have, one by one. */
+/** The node ports that are allocated to one Service. */
 class Claims {
   readonly #given = new Set<number>()
   readonly #pool: ServicePool
@@ -202,7 +205,7 @@ class Claims {
     this.#dryRun = dryRun
   }
 
-  /** Why a port cannot be had. A dry run asks no more than whether it is taken. */
+  /** Why a port cannot be allocated. A dry run checks only whether it is taken. */
   ask(port: number): string | undefined {
     if (!this.#dryRun && (port < nodePorts.lowest || port > nodePorts.highest)) {
       return `provided port is not in the valid range. The range of valid ports is ${nodePorts.lowest}-${nodePorts.highest}`
@@ -216,7 +219,7 @@ class Claims {
 const refusedPort = (name: string, index: number, port: number, why: string): StatusError.StatusError =>
   StatusError.invalid("Service", "", name, [FieldError.invalid(`spec.ports[${index}].nodePort`, port, why)])
 
-/** A new Service asks for each port once, whatever the protocols. */
+/** The fault of the node ports of a new Service. Ports that differ only in protocol count once. */
 const newPorts = (name: string, spec: unknown, claims: Claims): StatusError.StatusError | undefined => {
   const ports = arrayAt(spec, "ports")
   const byPort = new Map<number, number>()
@@ -237,7 +240,7 @@ const newPorts = (name: string, spec: unknown, claims: Claims): StatusError.Stat
   return undefined
 }
 
-/** A Service keeps the ports that it has, and has none twice in a protocol. */
+/** The fault of the node ports of an existing Service. It keeps its ports, and may use each only once per protocol. */
 const otherPorts = (
   name: string,
   spec: unknown,
@@ -259,11 +262,11 @@ const otherPorts = (
   return undefined
 }
 
-/** What a Service asks for and cannot be given: the first of it. */
+/** The first requested address or port that cannot be allocated. */
 export const refusal: Strategy["refusal"] = (service, previous, pool, dryRun) => {
   const [spec, before] = [objectAt(service, "spec"), objectAt(previous, "spec")]
   const { name, uid } = service.metadata
-  // A dry run asks for no address.
+  // A dry run allocates no address.
   const ips = hasAddress(spec) && !dryRun ? arrayAt(spec, "clusterIPs").map(String) : []
   const ip = ips.find((address) => pool.hasAddress(address, uid))
   if (ip !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * `ServiceCIDRRules`: what a ServiceCIDR must be: a range of each family at most, which stay, but for a second one that
- * may come.
+ * `ServiceCIDRRules`: validates ServiceCIDRs: at most one range of each family. They are immutable, except that a
+ * second one can be added.
  *
  * Source: k8s.io/kubernetes/pkg/apis/networking/validation/validation.go `ValidateServiceCIDR`,
  * `ValidateServiceCIDRUpdate`.

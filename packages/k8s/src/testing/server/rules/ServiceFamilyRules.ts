@@ -1,6 +1,6 @@
 /**
- * `ServiceFamilyRules`: the addresses of a Service within the cluster and the families they are of: at most one of
- * each, and once there they stay, but for a second one that comes or goes.
+ * `ServiceFamilyRules`: validates the cluster IPs of a Service and their families: at most one of each. They are
+ * immutable, except that a second one can be added or removed.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateServiceClusterIPsRelatedFields`,
  * `validateUpgradeDowngradeClusterIPs`; pkg/registry/core/service/storage/alloc.go `initIPFamilyFields`.
@@ -13,7 +13,7 @@ const path = "spec.clusterIPs"
 
 const texts = (spec: unknown, field: string): ReadonlyArray<string> => arrayAt(spec, field).map(String)
 
-/** The one address and the list of all of them must agree. */
+/** `clusterIP` and `clusterIPs` must agree. */
 const agreement = (one: string, all: ReadonlyArray<string>): Faults =>
   one === ""
     ? when(all.length > 0, FieldError.invalid(path, all, "must be empty when `clusterIP` is not specified"))
@@ -31,7 +31,7 @@ const familyFaults = (given: ReadonlyArray<string>): Faults =>
 
 const familyOf = (address: string): string => (isAddress6(address) ? "IPv6" : "IPv4")
 
-/** Faults of the addresses and families of a Service that has some. */
+/** Faults of the addresses and families of a Service that has cluster IPs. */
 export const faults = (spec: unknown): Faults => {
   const all = texts(spec, "clusterIPs")
   const given = texts(spec, "ipFamilies")
@@ -69,10 +69,10 @@ export const faults = (spec: unknown): Faults => {
   ]
 }
 
-/** A cluster has addresses of one family; who says himself where a headless Service leads needs none of them. */
+/** The family of the cluster. A headless Service without a selector does not need it. */
 const configured: ReadonlyArray<string> = ["IPv4"]
 
-/** Faults of what a Service asks for and the cluster has not. */
+/** Faults of requested families that the cluster does not have. */
 export const demands = (spec: unknown): Faults => {
   const [all, given] = [texts(spec, "clusterIPs"), texts(spec, "ipFamilies")]
   const policy = stringAt(spec, "ipFamilyPolicy")
@@ -116,7 +116,7 @@ const changes = (spec: unknown, before: unknown, field: "clusterIPs" | "ipFamili
   const [after, old] = [texts(spec, field), texts(before, field)]
   const changed = (index: number, value = after) =>
     FieldError.invalid(`spec.${field}[${index}]`, value, "may not change once set")
-  // Where the number of families changes the addresses are printed instead.
+  // If the number of families changes, the fault contains the addresses instead.
   const printed = field === "clusterIPs" ? after : texts(spec, "clusterIPs")
   if (old.length === after.length) {
     return old.flatMap((value, index) => when(value !== after[index], changed(field === "clusterIPs" ? index : 0)))

@@ -1,5 +1,5 @@
 /**
- * `ServiceRules`: what a Service must be, type by type, and what of it may change.
+ * `ServiceRules`: validates Services by type, and their updates.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateServiceCreate`, `ValidateServiceUpdate`.
  */
@@ -49,7 +49,7 @@ const portFields: GoStruct.Fields = [
   ["nodePort", "0"]
 ]
 
-/** No two ports are the same to a client, inside or at a node. */
+/** Ports and node ports must be unique per protocol. */
 const repeatedPorts = (ports: ReadonlyArray<unknown>): Faults => {
   const repeats = (field: string) => {
     const seen = new Set<string>()
@@ -195,7 +195,9 @@ const trafficFaults = (spec: unknown): Faults => {
   ]
 }
 
-/** Addresses are given out before anything else is looked at: with faults of theirs nothing else is. */
+/**
+ * Faults of addresses, which are allocated before anything else is validated: with such faults, no others are reported.
+ */
 const addressFaults = (spec: unknown): Faults => {
   if (stringAt(spec, "type") === "ExternalName") return []
   const faults = ServiceFamilyRules.faults(spec)
@@ -247,7 +249,7 @@ const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
       [spec, before].every(isBalancer) && name !== old,
       FieldError.invalid("spec.loadBalancerClass", name ?? null, "may not change once set")
     ),
-    // An update's class is judged here and with the rest.
+    // The class of an update is validated both here and with the rest.
     ...classFaults(spec),
     ...when(
       needsHealthCheck(spec) && needsHealthCheck(before) &&
@@ -260,7 +262,7 @@ const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
 export const strategy: Partial<Strategy> = {
   prepareCreate: ServiceAddresses.prepareCreate,
   prepareUpdate: ServiceAddresses.prepareUpdate,
-  // Addresses are looked at first, and their faults are told with the others.
+  // Addresses are checked first; their faults are reported together with the others.
   refusal: (service, ...rest) =>
     addressFaults(objectAt(service, "spec")).length > 0 ? undefined : ServiceAddresses.refusal(service, ...rest),
   validate,

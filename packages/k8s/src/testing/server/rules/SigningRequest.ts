@@ -1,12 +1,12 @@
 /**
- * `SigningRequest`: what a certificate signing request (PKCS #10) says of its subject.
+ * `SigningRequest`: the subject of a certificate signing request (PKCS #10).
  *
  * Source: RFC 2986 and RFC 5280.
  */
 import * as Der from "./Der.ts"
 import * as Pem from "./Pem.ts"
 
-/** `2.5.4.10`, the organization. */
+/** The object identifier `2.5.4.10`: organization. */
 const organization = "55040a"
 
 const attribute = (entry: Der.Value): ReadonlyArray<string> => {
@@ -16,7 +16,7 @@ const attribute = (entry: Der.Value): ReadonlyArray<string> => {
     : []
 }
 
-/** The organizations of the subject of a request in base64; none of what is no request. */
+/** The organizations in the subject of a base64-encoded request; empty if it is invalid. */
 export const organizations = (encoded: string): ReadonlyArray<string> =>
   Pem.blocks(Buffer.from(encoded, "base64").toString("latin1")).flatMap(({ bytes }) => {
     const [request] = Der.values(bytes) ?? []

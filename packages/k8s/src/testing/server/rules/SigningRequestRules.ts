@@ -1,10 +1,9 @@
 /**
- * `SigningRequestRules`: what a CertificateSigningRequest must be, and whose it is.
+ * `SigningRequestRules`: validates CertificateSigningRequests, and records who created them.
  *
- * It bears the name of whoever creates it, whatever it says, and is not approved by him. Later only its subresources
- * change it: `approval` approves or denies, `status` gives the certificate, and neither takes back what was decided. What
- * is within the request and the certificate is read as far as its envelope: that a signature is good is taken for
- * granted.
+ * A new request contains the user who creates it, whatever it says itself, and is not approved. Later it changes only
+ * through its subresources: `approval` approves or denies it, `status` adds the certificate, and neither can revoke a
+ * decision. Request and certificate are decoded only as far as their envelope; signatures are not verified.
  *
  * Source: k8s.io/kubernetes/pkg/apis/certificates/validation, pkg/apis/core/validation/names.go (`ValidateSignerName`)
  * and pkg/registry/certificates/certificates/strategy.go.
@@ -56,7 +55,7 @@ const request = (object: KubeObject): Faults => {
     : [FieldError.invalid("spec.request", value ?? null, "PEM block type must be CERTIFICATE REQUEST")]
 }
 
-/** The first label that is none, and why. */
+/** The first invalid label, and why. */
 const labelFault = (
   path: string,
   segment: string,
@@ -102,7 +101,7 @@ const used = (object: KubeObject): Faults => {
   ]
 }
 
-/** Faults of a new request; nobody changes it later. */
+/** Faults of a new request; its spec never changes later. */
 export const validate: Strategy["validate"] = (object, previous) => {
   if (previous !== undefined) return []
   const seconds = at(object, "spec", "expirationSeconds")
@@ -120,7 +119,7 @@ export const validate: Strategy["validate"] = (object, previous) => {
   ]
 }
 
-/** Says who asked, and leaves out what he said of himself. */
+/** Sets the user who created the request, replacing what it says itself. */
 export const signed: Strategy["signed"] = (object, { extra = {}, groups, uid = "", username }) => {
   const { extra: _, groups: __, uid: ___, username: ____, ...spec } = objectAt(object, "spec")
   return {
@@ -135,7 +134,7 @@ export const signed: Strategy["signed"] = (object, { extra = {}, groups, uid = "
   }
 }
 
-/** A client's own change of the spec is lost. */
+/** Updates cannot change the spec. */
 export const prepareUpdate: Strategy["prepareUpdate"] = (next, previous) => ({ ...next, spec: at(previous, "spec") })
 
 const conditionsOf = (object: unknown): ReadonlyArray<unknown> => arrayAt(object, "status", "conditions")
@@ -148,7 +147,7 @@ const withConditions = (object: JsonValue.JsonObject, conditions: ReadonlyArray<
     ? object
     : { ...object, status: { ...objectAt(object, "status"), conditions } }
 
-/** Every condition says when it was written and when it became what it is. */
+/** Fills in missing update and transition times of conditions. */
 const dated = (object: JsonValue.JsonObject, previous: KubeObject, now: number): JsonValue.JsonObject => {
   const time = Exchange.timestamp(now)
   const since = (condition: unknown): unknown =>
@@ -168,7 +167,7 @@ const dated = (object: JsonValue.JsonObject, previous: KubeObject, now: number):
 
 const decisions = ["Approved", "Denied"]
 
-/** Conditions in the words they had, where there are as many as there were. */
+/** Keeps the previous decisions of each type if their number is unchanged. */
 const decided = (object: JsonValue.JsonObject, previous: KubeObject): JsonValue.JsonObject =>
   decisions.reduce((next, type) => {
     const old = [...ofType(previous, type)]
@@ -178,11 +177,11 @@ const decided = (object: JsonValue.JsonObject, previous: KubeObject): JsonValue.
     )
   }, object)
 
-/** The status does not decide. */
+/** The status subresource cannot approve or deny. */
 export const prepareStatus: Strategy["prepareStatus"] = (next, previous, now) =>
   dated(decided(next, previous), previous, now)
 
-/** Who approves gives no certificate. */
+/** The approval subresource cannot set the certificate. */
 const prepareApproval: Strategy["prepareStatus"] = (next, previous, now) => {
   const { certificate: _, ...status } = objectAt(next, "status")
   const certificate = at(previous, "status", "certificate")
@@ -224,7 +223,7 @@ const certificateFaults = (next: KubeObject, previous: KubeObject): Faults => {
   return why === undefined ? [] : [FieldError.invalid("status.certificate", "<certificate data>", why)]
 }
 
-/** What was decided stays so. */
+/** Decisions cannot be removed. */
 const removed = (next: KubeObject, previous: KubeObject): Faults =>
   [...decisions, "Failed"].flatMap((type) =>
     ofType(next, type).length < ofType(previous, type).length
@@ -249,7 +248,7 @@ const validateApproval: Strategy["validateStatus"] = (next, previous) => [
   ...removed(next, previous)
 ]
 
-/** A certificate is given once, and decisions are made elsewhere. */
+/** The certificate can be set once, and approval has its own subresource. */
 export const validateStatus: Strategy["validateStatus"] = (next, previous) => [
   ...conditionFaults(next),
   ...certificateFaults(next, previous),
@@ -258,7 +257,7 @@ export const validateStatus: Strategy["validateStatus"] = (next, previous) => [
   ...replaced(next, previous)
 ]
 
-/** What the approval does differently from the status. */
+/** How the approval subresource differs from the status. */
 export const approval: Pick<Strategy, "prepareStatus" | "validateStatus"> = {
   prepareStatus: prepareApproval,
   validateStatus: validateApproval

@@ -1,9 +1,9 @@
 /**
- * `StatefulSetRules`: what a StatefulSet must be, and what of it may change.
+ * `StatefulSetRules`: validates StatefulSets and their updates.
  *
- * Claims and the name of the Service are judged only when it is created: they cannot change, and a set that has wrong
- * ones must be able to be updated nevertheless. Nor is a template judged whose predecessor was wrong. Its Pods have the
- * claims' volumes beside (or instead of) their own.
+ * Claim templates and the Service name are validated only at creation: they are immutable, and a set with invalid ones
+ * must still be updatable. Likewise a template is not validated if the previous one was invalid. Its Pods have the
+ * volumes of the claims in addition to, or instead of, their own.
  *
  * Source: k8s.io/kubernetes/pkg/apis/apps/validation/validation.go, `ValidateStatefulSet`, `ValidateStatefulSetUpdate`.
  */
@@ -84,7 +84,7 @@ const retentionFaults = (object: KubeObject): Faults => {
   })
 }
 
-/** The template as its Pods will be: with the claims as volumes, and with names of their own. */
+/** The template as its Pods use it: with the claims as volumes, and with host names. */
 const effectiveTemplate = (spec: unknown): JsonValue.JsonObject => {
   const template = objectAt(spec, "template")
   const names = new Set(arrayAt(spec, "volumeClaimTemplates").map((claim) => stringAt(claim, "metadata", "name")))

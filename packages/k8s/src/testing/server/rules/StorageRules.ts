@@ -1,5 +1,5 @@
 /**
- * `StorageRules`: what PersistentVolumes and StorageClasses must be, and what of them may change.
+ * `StorageRules`: validates PersistentVolumes, StorageClasses and VolumeAttributesClasses, and their updates.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidatePersistentVolumeSpec` and
  * pkg/apis/storage/validation/validation.go `ValidateStorageClass`.
@@ -90,7 +90,7 @@ const sourceFaults = (spec: unknown, path: string, name: string): Faults => {
   const [first, ...others] = givenSources(spec)
   return first === undefined ? [FieldError.required(path, "must specify a volume type")] : [
     ...sourceOf(first),
-    // A flexVolume is counted, and never one too many itself.
+    // A flexVolume counts as a source, but is never reported as the superfluous one.
     ...others.flatMap((name) => name === "flexVolume" ? sourceOf(name) : VolumeRules.oneTooMany(name, path))
   ]
 }
@@ -100,7 +100,7 @@ const accessFaults = (spec: unknown, path: string): Faults => [
   ...ClaimRules.modeFaults(arrayAt(spec, "accessModes"), `${path}.accessModes`)
 ]
 
-/** What a volume that is no object of its own may not have, or may have in one way only. */
+/** Fields that an inline volume may not have, or may have with one value only. */
 const inlineFields: Readonly<Record<string, string | undefined>> = {
   claimRef: undefined,
   capacity: undefined,
@@ -110,7 +110,7 @@ const inlineFields: Readonly<Record<string, string | undefined>> = {
   volumeMode: "Filesystem"
 }
 
-/** Faults of a volume that is given in full where it is used. */
+/** Faults of an inline volume. */
 export const inlineVolume = (spec: unknown, path: string): Faults => {
   const context = "in the context of inline volumes"
   return [
@@ -199,7 +199,7 @@ const validateVolume: Strategy["validate"] = (volume) => {
   ]
 }
 
-/** What a volume is of; a secret for its expansion may come later. */
+/** The source of a volume, without a secret for expansion that is added later. */
 const sourceOf = (volume: unknown, previous: unknown): JsonValue.JsonObject => {
   const spec = objectAt(volume, "spec")
   const found = Object.fromEntries(givenSources(spec).map((name) => [name, spec[name]]))
@@ -211,7 +211,7 @@ const sourceOf = (volume: unknown, previous: unknown): JsonValue.JsonObject => {
 }
 
 const validateVolumeUpdate: Strategy["validateUpdate"] = (next, previous) => [
-  // The registry asks twice, and every cause is told as often as it is found.
+  // The registry validates twice, and every fault is reported each time it is found.
   ...validateVolume(next),
   ...volumeChanges(next, previous)
 ]
@@ -226,7 +226,7 @@ const affinityFields: GoStruct.Fields = [
   ]]
 ]
 
-/** What labels of nodes were called before they were there to stay. */
+/** The stable names of deprecated node labels. */
 const stable: Readonly<Record<string, string>> = {
   "beta.kubernetes.io/arch": "kubernetes.io/arch",
   "beta.kubernetes.io/os": "kubernetes.io/os",
@@ -235,7 +235,7 @@ const stable: Readonly<Record<string, string>> = {
   "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type"
 }
 
-/** The affinity as it was, with the lasting names of labels where the next one has them. */
+/** The previous affinity, with the stable names of labels if the new one uses them. */
 const graduated = (before: unknown, next: unknown): unknown => {
   if (Array.isArray(before)) {
     return before.map((item, index) => graduated(item, Array.isArray(next) ? next[index] : undefined))
@@ -280,7 +280,7 @@ const volumeChanges: Strategy["validateUpdate"] = (next, previous) => {
   ]
 }
 
-/** A volume knows since when it is in its phase: whoever writes another one need not say. */
+/** Sets the transition time of a volume whose phase changes, unless the client does. */
 const prepareStatus: Strategy["prepareStatus"] = (next, previous, now) => {
   const [before, after] = [objectAt(previous, "status"), objectAt(next, "status")]
   const [known, given] = [before["lastPhaseTransitionTime"], after["lastPhaseTransitionTime"]]
@@ -311,11 +311,11 @@ const parameterFaults = (parameters: JsonValue.JsonObject): Faults => {
   ]
 }
 
-/** A field of the object itself that is one of the values. */
+/** A top-level field with one of the values. */
 const choice = (object: unknown, field: string, values: ReadonlyArray<string>): Faults =>
   when(!values.includes(stringAt(object, field)), FieldError.notSupported(field, stringAt(object, field), values))
 
-/** What a term selects; a key that is told twice counts where it was first. */
+/** What a term selects; of a repeated key, the first occurrence counts. */
 const selected = (term: unknown): string => {
   const values = new Map<string, ReadonlyArray<string>>()
   for (const expression of arrayAt(term, "matchLabelExpressions")) {
@@ -325,7 +325,10 @@ const selected = (term: unknown): string => {
   return JSON.stringify([...values].toSorted(([a], [b]) => a < b ? -1 : 1))
 }
 
-/** A term is told as often as there was an equal one. There are as many empty ones before the first as there are terms. */
+/**
+ * A term is reported once for each equal one before it. As in the real server, which starts its list with as many empty
+ * terms as there are terms, an empty term equals all of those, too.
+ */
 const repeatedTerms = (terms: ReadonlyArray<unknown>, place: number): Faults => {
   const own = selected(terms[place])
   const before = [...terms.map(() => "[]"), ...terms.slice(0, place).map(selected)]
@@ -355,7 +358,7 @@ const topologyFaults = (terms: ReadonlyArray<unknown>): Faults =>
     return [...own, ...repeatedTerms(terms, place)]
   })
 
-/** Who makes the volumes of a class. */
+/** Faults of the provisioner of a class. */
 const provisionerFaults = (object: unknown, field: string): Faults => {
   const provisioner = stringAt(object, field).toLowerCase()
   return provisioner === ""
@@ -363,7 +366,7 @@ const provisionerFaults = (object: unknown, field: string): Faults => {
     : invalids(field, provisioner, Names.labelKey(provisioner))
 }
 
-/** Fields that no update may change. */
+/** Fields that are immutable. */
 const fixed = (...fields: ReadonlyArray<string>): Strategy["validateUpdate"] => (next, previous) =>
   fields.flatMap((field) =>
     when(
@@ -387,7 +390,7 @@ const validateClassUpdate: Strategy["validateUpdate"] = (next, previous) => [
 
 export const storageClass: Partial<Strategy> = { validate: validateClass, validateUpdate: validateClassUpdate }
 
-/** A VolumeAttributesClass: what a driver makes of volumes that are there already. */
+/** A VolumeAttributesClass: parameters that a driver applies to existing volumes. */
 export const attributesClass: Partial<Strategy> = {
   validate: (object) => {
     const parameters = objectAt(object, "parameters")

@@ -1,5 +1,5 @@
 /**
- * `UrlRules`: where a webhook may be: the faults of a URL and of a reference to a Service.
+ * `UrlRules`: validates the URL of a webhook, or its reference to a Service.
  *
  * Source: k8s.io/apiserver/pkg/util/webhook/validation.go.
  */
@@ -17,7 +17,7 @@ interface Parts {
   readonly fragment: string
 }
 
-/** A URL in parts as Go takes it apart, or why it cannot. */
+/** The parts of a URL as Go parses it, or the parse error. */
 const parse = (url: string): Parts | string => {
   if (/[\p{Cc}]/u.test(url)) return "net/url: invalid control character in URL"
   const [, withoutFragment = "", fragment = ""] = /^([^#]*)#?(.*)$/s.exec(url) ?? []
@@ -42,7 +42,7 @@ const parse = (url: string): Parts | string => {
 
 const form = "; desired format: https://host[/path]"
 
-/** Faults of a URL, which must be https and nothing but host and path. */
+/** Faults of a URL, which must be https and have only a host and a path. */
 export const urlFaults = (url: string, path: string): Faults => {
   const parts = parse(url)
   if (typeof parts === "string") {
@@ -75,7 +75,7 @@ const pathFaults = (path: string, field: string): Faults => {
 export const serviceFaults = (service: unknown, path: string): Faults => {
   const port = at(service, "port")
   return [
-    // The real server mixes the two up.
+    // The real server swaps the two.
     ...(stringAt(service, "namespace") === "" ? [FieldError.required(`${path}.name`, "")] : []),
     ...(stringAt(service, "name") === "" ? [FieldError.required(`${path}.namespace`, "")] : []),
     ...(typeof port === "number" && (port < 1 || port > 65_535)

@@ -1,5 +1,5 @@
 /**
- * `WebhookRules`: defaults and faults of Mutating- and ValidatingWebhookConfigurations.
+ * `WebhookRules`: defaults and validation of MutatingWebhookConfigurations and ValidatingWebhookConfigurations.
  *
  * The parts that policies share (rules, match conditions) are exported.
  *
@@ -55,7 +55,7 @@ export const applyDefaults = (mutating: boolean) => (configuration: JsonValue.Js
 const supported = (field: string, value: unknown, values: ReadonlyArray<string>): Faults =>
   value === undefined || values.includes(String(value)) ? [] : [FieldError.notSupported(field, value, values)]
 
-/** Several values of which one stands for all. */
+/** A wildcard must be the only value. */
 const wildcardFaults = (values: ReadonlyArray<unknown>, field: string, others: string): Faults =>
   values.length > 1 && values.includes("*")
     ? [FieldError.invalid(field, values, `if '*' is present, must not specify other ${others}`)]
@@ -68,7 +68,7 @@ const resourceFaults = (resources: ReadonlyArray<unknown>, path: string): Faults
   const faults = [...required(resources, path)]
   const wildResources = new Set<string>()
   const wildParts = new Set<string>()
-  // As the real server: only the last one tells.
+  // As in the real server, only the last one counts.
   let plain = false
   for (const [index, value] of resources.entries()) {
     const text = String(value)

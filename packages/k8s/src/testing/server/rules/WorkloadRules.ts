@@ -1,5 +1,5 @@
 /**
- * `WorkloadRules`: Deployments, ReplicaSets and DaemonSets, and the status of all that keep Pods running.
+ * `WorkloadRules`: validates Deployments, ReplicaSets and DaemonSets, and the status of all workloads.
  *
  * Source: k8s.io/kubernetes/pkg/apis/apps/validation/validation.go and pkg/registry/apps.
  */
@@ -147,17 +147,17 @@ const counts = [
   "numberUnavailable"
 ]
 
-/** Kinds that count how often a name they had made up was taken. */
+/** Kinds whose status counts collisions of generated names. */
 const collide: ReadonlySet<string> = new Set(["Deployment", "StatefulSet", "DaemonSet"])
 
 const collisions = (object: KubeObject): number | undefined =>
   at(object, "status", "collisionCount") as number | undefined
 
-/** None at all is fewer than some. */
+/** A missing count is less than any other. */
 const fewer = (next: number | undefined, previous: number | undefined): boolean =>
   previous !== undefined && (next === undefined || next < previous)
 
-/** Faults of the status of a workload: counts, and which may not be greater than which. */
+/** Faults of the status of a workload: its counts, and their upper bounds. */
 export const validateStatus = (...parts: ReadonlyArray<string>): Strategy["validateStatus"] => (object, previous) => {
   const status = objectAt(object, "status")
   const count = (field: string): number => typeof status[field] === "number" ? status[field] : 0
@@ -189,8 +189,8 @@ const withTemplateGeneration = (daemonSet: JsonValue.JsonObject, generation: num
 }
 
 /**
- * Before it is stored it has counted none, and the annotation is of whoever writes it so: other than what is given out in
- * the end, that belongs to a writer.
+ * The template generation of a DaemonSet is 0 before it is stored, so the annotation belongs to the client that writes
+ * it. Unlike fields that are added only to responses, it has an owner.
  *
  * Source: k8s.io/kubernetes/pkg/apis/apps/v1/conversion.go `Convert_apps_DaemonSet_To_v1_DaemonSet`.
  */
@@ -199,13 +199,13 @@ export const counted = (daemonSet: JsonValue.JsonObject): JsonValue.JsonObject =
     ? withTemplateGeneration(daemonSet, 0)
     : daemonSet
 
-/** A DaemonSet counts the changes of its template in an annotation, from what it came with. */
+/** A DaemonSet counts the changes of its template in an annotation, beginning with the given value. */
 export const daemonSetCreate: Strategy["prepareCreate"] = (daemonSet) => {
   const given = stringAt(daemonSet, "metadata", "annotations", templateGeneration)
   return withTemplateGeneration(daemonSet, /^\+?[1-9]\d{0,15}$/.test(given) ? Number(given) : 1)
 }
 
-/** It is not an annotation that could be lost. */
+/** A write of the status cannot remove the annotation. */
 export const daemonSetStatus: Strategy["prepareStatus"] = (next, previous) =>
   withTemplateGeneration(next, Number(previous.metadata.annotations?.[templateGeneration] ?? 0))
 

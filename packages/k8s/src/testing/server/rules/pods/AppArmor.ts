@@ -1,5 +1,5 @@
 /**
- * `AppArmor`: profiles of AppArmor as annotations of a Pod named them before there was a field.
+ * `AppArmor`: AppArmor profiles in annotations of a Pod, which predate the field.
  *
  * Source: k8s.io/kubernetes/pkg/api/pod/util.go (`ApparmorFieldForAnnotation`), pkg/registry/core/pod/strategy.go
  * (`applyAppArmorVersionSkew`).
@@ -7,14 +7,14 @@
 import { at, objectAt, stringAt } from "../../../../api/Plain.ts"
 import type * as JsonValue from "../../../../schema/JsonValue.ts"
 
-/** What the names of the annotations begin with, before a container's. */
+/** The prefix of the annotations, followed by the name of a container. */
 export const prefix = "container.apparmor.security.beta.kubernetes.io/"
 
 const local = "localhost/"
 
 const annotationsOf = (pod: unknown): Readonly<Record<string, unknown>> => objectAt(pod, "metadata", "annotations")
 
-/** Whether there may be anything to do: a Pod of Windows has none of this. */
+/** Whether the annotations may matter. They do not in Windows Pods. */
 export const isAnnotated = (pod: unknown): boolean =>
   stringAt(pod, "spec", "os", "name") !== "windows" &&
   Object.keys(annotationsOf(pod)).some((key) => key.startsWith(prefix))
@@ -22,21 +22,21 @@ export const isAnnotated = (pod: unknown): boolean =>
 const profileAt = (context: unknown): JsonValue.JsonObject | undefined =>
   at(context, "appArmorProfile") === undefined ? undefined : objectAt(context, "appArmorProfile")
 
-/** The profile of a Pod, by its field. */
+/** The profile in the Pod's own field. */
 export const profileOfPod = (pod: unknown): JsonValue.JsonObject | undefined =>
   profileAt(at(pod, "spec", "securityContext"))
 
-/** The profile of a container, by its own field. */
+/** The profile in a container's own field. */
 export const profileOfContainer = (container: unknown): JsonValue.JsonObject | undefined =>
   profileAt(at(container, "securityContext"))
 
-/** What the annotations say of a container; undefined for nothing. */
+/** The annotation for a container; undefined if there is none. */
 export const annotationOf = (pod: unknown, container: unknown): string | undefined => {
   const annotation = annotationsOf(pod)[prefix + stringAt(container, "name")]
   return annotation === undefined ? undefined : String(annotation)
 }
 
-/** Whether an annotation speaks for a container that does not speak for itself. */
+/** Whether a container has an annotation, but no field of its own. */
 export const speaksFor = (pod: unknown, container: unknown): boolean =>
   annotationOf(pod, container) !== undefined && profileOfContainer(container) === undefined
 
@@ -49,13 +49,13 @@ const ofAnnotation = (annotation: string): JsonValue.JsonObject | undefined => {
     : undefined
 }
 
-/** The profile that an annotation names for a container without one; undefined if it names none. */
+/** The profile in the annotation of a container without a field of its own; undefined if there is none. */
 export const namedFor = (pod: unknown, container: unknown): JsonValue.JsonObject | undefined => {
   const annotation = speaksFor(pod, container) ? annotationOf(pod, container) : undefined
   return annotation === undefined ? undefined : ofAnnotation(annotation)
 }
 
-/** What is said of the annotation for a container, in the metadata at a path. */
+/** The warning about the annotation for a container, in the metadata at a path. */
 export const warning = (path: string, container: unknown): string =>
   `${path}.annotations[${prefix}${stringAt(container, "name")}]: deprecated since v1.30; use the "appArmorProfile" ` +
   "field instead"

@@ -1,5 +1,5 @@
 /**
- * `ContainerRules`: the containers of a Pod: those it consists of, those that come before, and those that somebody adds.
+ * `ContainerRules`: validates the containers of a Pod: regular, init and ephemeral ones.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `validateContainers`, `validateInitContainers`,
  * `validateEphemeralContainers`.
@@ -15,12 +15,12 @@ import * as PodSecurityRules from "./PodSecurityRules.ts"
 import * as PortRules from "./PortRules.ts"
 import * as ResourceRules from "./ResourceRules.ts"
 
-/** What containers refer to. */
+/** What containers can refer to. */
 export interface Context {
   readonly spec: unknown
   readonly path: string
   readonly volumes: ReadonlyMap<string, unknown>
-  /** Names of the claims of devices. */
+  /** The names of the Pod's resource claims. */
   readonly claims: ReadonlyArray<string>
 }
 
@@ -46,7 +46,7 @@ const ports = (container: unknown, path: string): Faults => {
   })
 }
 
-/** A port of the host is one container's. */
+/** A host port can be used only once. */
 const hostPorts = (containers: ReadonlyArray<unknown>, path: string): Faults => {
   const taken = new Set<string>()
   return containers.flatMap((container, at_) =>
@@ -139,7 +139,7 @@ const restartFaults = (container: unknown, path: string): Faults => {
 
 const graceOf = (spec: unknown): unknown => at(spec, "terminationGracePeriodSeconds")
 
-/** Faults of the containers that a Pod consists of. */
+/** Faults of the regular containers. */
 const regular = (context: Context): Faults => {
   const list = arrayAt(context.spec, "containers")
   const all = `${context.path}.containers`
@@ -183,7 +183,7 @@ const initial = (context: Context): Faults => {
         )
         : restartFaults(container, here)),
       ...when(repeated, FieldError.duplicate(`${here}.name`, name)),
-      // They run one by one; the path is that of the first, whichever it is.
+      // Init containers run one by one. The path is always that of the first one.
       ...hostPorts([container], all),
       ...(runsOn
         ? HandlerRules.faults(container, here, graceOf(context.spec))
@@ -240,7 +240,7 @@ const image = (container: unknown, path: string): Faults => {
   )
 }
 
-/** An image may be anything in a template, but of a Pod that is to run it has no blanks around it. */
+/** In a Pod, unlike in a template, an image must not have leading or trailing spaces. */
 export const imagesOfPod = (spec: unknown, path: string): Faults =>
   ["containers", "initContainers"].flatMap((field) =>
     arrayAt(spec, field).flatMap((container, index) => image(container, `${path}.${field}[${index}]`))

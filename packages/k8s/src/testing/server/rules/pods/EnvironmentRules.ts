@@ -1,5 +1,6 @@
 /**
- * `EnvironmentRules`: variables of containers, and the fields of a Pod and its resources that they and files can show.
+ * `EnvironmentRules`: validates environment variables, and the fields and resources of a Pod that variables and files
+ * can expose.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateEnv`, `ValidateEnvFrom`.
  */
@@ -40,7 +41,7 @@ const fileSelector = (path: string, selector: unknown): Faults => {
   ]
 }
 
-/** Fields that variables can show, and those that files can. */
+/** Fields that variables can expose, and those that files can. */
 const ofVariables = [
   "metadata.name",
   "metadata.namespace",
@@ -92,7 +93,7 @@ const resourceFields = ["limits", "requests"].flatMap((kind) =>
 
 const bytes = ["1", ...["k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].map((unit) => `1${unit}`)]
 
-/** Units that a resource can be shown in. */
+/** The divisors of each resource. */
 const units: ReadonlyArray<readonly [resource: RegExp, name: string, values: ReadonlyArray<string>]> = [
   [/^(?:limits|requests)\.cpu$/, "cpu", ["1m", "1"]],
   [/^(?:limits|requests)\.memory$/, "memory", bytes],
@@ -128,7 +129,7 @@ const resourceFieldRef = (path: string, reference: unknown, needsContainer: bool
   ]
 }
 
-/** Faults of a file that shows a field of the Pod or a resource of one of its containers. */
+/** Faults of a downward API file. */
 export const fileFaults = (file: unknown, path: string): Faults => {
   const [field, resource] = [at(file, "fieldRef"), at(file, "resourceFieldRef")]
   return [
@@ -173,7 +174,7 @@ const valueFrom = (path: string, entry: unknown): Faults => {
   ]
 }
 
-/** Faults of single variables. */
+/** Faults of `env`. */
 export const variables = (container: unknown, path: string): Faults =>
   arrayAt(container, "env").flatMap((entry, index) => {
     const here = `${path}.env[${index}]`
@@ -184,7 +185,7 @@ export const variables = (container: unknown, path: string): Faults =>
     ]
   })
 
-/** Faults of variables from files: those that a volume of the Pod keeps for it alone. */
+/** Faults of variables from files, which must be in an `emptyDir` volume of the Pod. */
 export const fileVolumes = (container: unknown, path: string, volumes: ReadonlyArray<unknown>): Faults =>
   arrayAt(container, "env").flatMap((entry, index) => {
     const name = at(entry, "valueFrom", "fileKeyRef", "volumeName")
@@ -198,11 +199,11 @@ export const fileVolumes = (container: unknown, path: string, volumes: ReadonlyA
       : []
   })
 
-/** What a generated name may begin with is fit for a name, but for a dash at its end. */
+/** A name prefix must be a valid name, except that it may end with a dash. */
 const nameStart = (name: string): ReadonlyArray<string> =>
   Names.dnsSubdomain(name.length > 1 && name.endsWith("-") ? `${name.slice(0, -1)}a` : name)
 
-/** Faults of variables from whole objects. */
+/** Faults of `envFrom`. */
 export const variablesFrom = (container: unknown, path: string): Faults =>
   arrayAt(container, "envFrom").flatMap((entry, index) => {
     const here = `${path}.envFrom[${index}]`

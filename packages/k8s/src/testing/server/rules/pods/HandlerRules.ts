@@ -1,5 +1,5 @@
 /**
- * `HandlerRules`: probes and hooks of containers.
+ * `HandlerRules`: validates probes and lifecycle hooks of containers.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `validateProbe`, `validateLifecycle`.
  */
@@ -55,14 +55,14 @@ const handler = (path: string, value: unknown, grace: unknown): Faults => {
 
 const amounts = ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"]
 
-/** Probes, by whether they are about a container that is started or ended: those need one success only. */
+/** Probes, and whether their success threshold must be 1, as in those that start or stop a container. */
 const probes: ReadonlyArray<readonly [field: string, single: boolean]> = [
   ["livenessProbe", true],
   ["readinessProbe", false],
   ["startupProbe", true]
 ]
 
-/** What a container that runs for a while only has none of. */
+/** Fields that init and ephemeral containers may not have. */
 export const ofRunning: ReadonlyArray<string> = ["lifecycle", ...probes.map(([field]) => field)]
 
 const probeFaults = (container: unknown, path: string, grace: unknown): Faults =>
@@ -86,7 +86,7 @@ const probeFaults = (container: unknown, path: string, grace: unknown): Faults =
     ]
   })
 
-/** Faults of the hooks and probes of a container. `grace` is how long the Pod is given to end. */
+/** Faults of the hooks and probes of a container. `grace` is the grace period of the Pod. */
 export const faults = (container: unknown, path: string, grace: unknown): Faults => [
   ...["postStart", "preStop"].flatMap((hook) => {
     const value = at(container, "lifecycle", hook)

@@ -1,5 +1,5 @@
 /**
- * `MountRules`: where a container sees volumes, as directories and as devices.
+ * `MountRules`: validates volume mounts and volume devices of containers.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateVolumeMounts`, `ValidateVolumeDevices`.
  */
@@ -69,7 +69,7 @@ const mountFaults = (container: unknown, path: string, volumes: ReadonlyMap<stri
         mounted,
         "must not already exist as a path in volumeDevices"
       ),
-      // From here on the server does not tell which mount it is.
+      // From here on the server's paths do not include the index of the mount.
       ...(subPath === "" ? [] : PathRules.descending(subPath, `${all}.subPath`)),
       ...(expression === "" ? [] : [
         ...refused(subPath !== "", "subPathExpr", expression, "subPathExpr and subPath are mutually exclusive"),
@@ -125,7 +125,7 @@ const deviceFaults = (container: unknown, path: string, volumes: ReadonlyMap<str
   })
 }
 
-/** Faults of what a container does with volumes; `volumes` are those of its Pod that have no faults. */
+/** Faults of a container's mounts and devices. `volumes` are the valid volumes of its Pod. */
 export const faults = (container: unknown, path: string, volumes: ReadonlyMap<string, unknown>): Faults => [
   ...mountFaults(container, path, volumes),
   ...deviceFaults(container, path, volumes)

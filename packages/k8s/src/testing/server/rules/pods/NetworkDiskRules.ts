@@ -1,5 +1,5 @@
 /**
- * `NetworkDiskRules`: the disks of a storage network, iSCSI and Fibre Channel, in Pods and as persistent volumes.
+ * `NetworkDiskRules`: validates iSCSI and Fibre Channel disks, in Pods and as persistent volumes.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `validateISCSIVolumeSource`,
  * `validateISCSIPersistentVolumeSource`, `validateFCVolumeSource`.
@@ -16,7 +16,7 @@ const lunFaults = (source: unknown, path: string): Faults =>
     FieldError.invalid(`${path}.lun`, at(source, "lun"), "must be between 0 and 255, inclusive")
   )
 
-/** The names of both ends, by how they begin. */
+/** The formats of iSCSI names, by prefix. */
 const formats: Readonly<Record<string, RegExp>> = {
   iqn: /iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+:[^,;*&$|\s]+$/,
   eui: /^eui.[A-Za-z0-9]{16}$/,
@@ -30,11 +30,11 @@ const nameFaults = (name: string, path: string, beginnings: string): Faults => {
     : [FieldError.invalid(path, name, `must be valid format${format === undefined ? beginnings : ""}`)]
 }
 
-/** What differs between the source of a Pod and that of a volume. */
+/** The messages that differ between Pods and persistent volumes. */
 interface Words {
-  /** How a name that begins otherwise is told how it may begin. */
+  /** The allowed prefixes, in the message about an unknown one. */
   readonly beginnings: string
-  /** Faults of the portal, the secret. */
+  /** Faults of the portal and the secret. */
   readonly portal: Faults
   readonly secret: Faults
 }
@@ -60,7 +60,7 @@ const iscsiFaults = (source: unknown, path: string, { beginnings, portal, secret
 export const iscsi = (source: unknown, path: string): Faults =>
   iscsiFaults(source, path, { beginnings: " starting with iqn, eui, or naa", portal: [], secret: [] })
 
-/** Faults of the iSCSI disk of a persistent volume of this name. */
+/** Faults of the iSCSI disk of the persistent volume with this name. */
 export const iscsiVolume = (source: unknown, path: string, name: string): Faults => {
   const portal = stringAt(source, "targetPortal")
   return iscsiFaults(source, path, {
@@ -78,7 +78,7 @@ export const iscsiVolume = (source: unknown, path: string, name: string): Faults
   })
 }
 
-/** Faults of a Fibre Channel disk, wherever it is. */
+/** Faults of a Fibre Channel disk. */
 export const fc = (source: unknown, path: string): Faults => {
   const [targets, wwids] = [arrayAt(source, "targetWWNs"), arrayAt(source, "wwids")]
   return [

@@ -1,5 +1,5 @@
 /**
- * `PathRules`: paths of files within a volume, and their modes.
+ * `PathRules`: validates paths of files within a volume, and their modes.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
  */
@@ -7,17 +7,17 @@ import { at, stringAt } from "../../../../api/Plain.ts"
 import * as FieldError from "../../../../schema/FieldError.ts"
 import { type Faults, when } from "../Checks.ts"
 
-/** A path that does not lead upwards. */
+/** A path without `..`. */
 export const noBacksteps = (text: string, path: string): Faults =>
   when(text.split("/").includes(".."), FieldError.invalid(path, text, "must not contain '..'"))
 
-/** A path that leads downwards. */
+/** A relative path without `..`. */
 export const descending = (text: string, path: string): Faults => [
   ...when(text.startsWith("/"), FieldError.invalid(path, text, "must be a relative path")),
   ...noBacksteps(text, path)
 ]
 
-/** A path that leads downwards, and whose first name nobody else uses. */
+/** A relative path without `..` whose first segment is not reserved. */
 export const nonReserved = (text: string, path: string): Faults => [
   ...descending(text, path),
   ...when(

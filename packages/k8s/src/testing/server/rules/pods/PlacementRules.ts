@@ -1,5 +1,5 @@
 /**
- * `PlacementRules`: where Pods may run: which nodes, beside which other Pods, how far spread, and which taints they bear.
+ * `PlacementRules`: validates the scheduling of Pods: node selection, affinity, topology spread and tolerations.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `validateAffinity`, `ValidateTolerations`,
  * `validateTopologySpreadConstraints`.
@@ -48,7 +48,7 @@ const requirement = (value: unknown, path: string, judgesValues: boolean): Fault
   ]
 }
 
-/** A node has one field that can be asked for: its name. */
+/** The only field of a node that can be selected is its name. */
 const fieldRequirement = (value: unknown, path: string): Faults => {
   const values = arrayAt(value, "values").map(String)
   const [key, operator] = [stringAt(value, "key"), stringAt(value, "operator")]
@@ -75,7 +75,7 @@ const nodeTerm = (term: unknown, path: string, judgesValues: boolean): Faults =>
   ...arrayAt(term, "matchFields").flatMap((value, index) => fieldRequirement(value, `${path}.matchFields[${index}]`))
 ]
 
-/** Faults of a choice of nodes. */
+/** Faults of a node selector. */
 export const nodeSelector = (selector: unknown, path: string): Faults => {
   const terms = arrayAt(selector, "nodeSelectorTerms")
   const here = `${path}.nodeSelectorTerms`
@@ -99,7 +99,7 @@ const labelKeys = (keys: ReadonlyArray<string>, selector: unknown, path: string)
     ? [FieldError.forbidden(path, "must not be specified when labelSelector is not set")]
     : keys.flatMap((key, index) => label(`${path}[${index}]`, key))
 
-/** Keys whose values are taken from the Pod itself. */
+/** `matchLabelKeys` and `mismatchLabelKeys`, whose values are taken from the Pod itself. */
 const ownKeys = (term: unknown, path: string): Faults => {
   const selector = at(term, "labelSelector")
   const keys = arrayAt(term, "matchLabelKeys").map(String)
@@ -146,7 +146,7 @@ const podTerm = (term: unknown, path: string): Faults => {
 const required = "requiredDuringSchedulingIgnoredDuringExecution"
 const preferred = "preferredDuringSchedulingIgnoredDuringExecution"
 
-/** Faults of which nodes and which other Pods a Pod is drawn to. */
+/** Faults of node affinity, Pod affinity and Pod anti-affinity. */
 export const affinity = (spec: unknown, path: string): Faults => {
   const own = at(spec, "affinity")
   if (own === undefined) return []
@@ -156,7 +156,7 @@ export const affinity = (spec: unknown, path: string): Faults => {
     ...(nodes === undefined ? [] : nodeSelector(nodes, `${here}.${required}`)),
     ...arrayAt(own, "nodeAffinity", preferred).flatMap((term, index) => [
       ...weight(term, `${here}.${preferred}[${index}]`),
-      // What is only preferred may be what no node has.
+      // A preference may contain values that are invalid for a node.
       ...nodeTerm(at(term, "preference"), `${here}.${preferred}[${index}].preference`, false)
     ]),
     ...["podAffinity", "podAntiAffinity"].flatMap((kind) => [
@@ -211,7 +211,7 @@ const spread = (constraint: unknown, rest: ReadonlyArray<unknown>, path: string)
   ]
 }
 
-/** Faults of how far a Pod is spread from others. */
+/** Faults of topology spread constraints. */
 export const spreads = (spec: unknown, path: string): Faults =>
   arrayAt(spec, "topologySpreadConstraints").flatMap((constraint, index, all) =>
     spread(constraint, all.slice(index + 1), `${path}.topologySpreadConstraints[${index}]`)
@@ -219,7 +219,7 @@ export const spreads = (spec: unknown, path: string): Faults =>
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
 
-/** Faults of the taints that a Pod tolerates. */
+/** Faults of tolerations. */
 export const tolerations = (spec: unknown, path: string): Faults =>
   arrayAt(spec, "tolerations").flatMap((toleration, index) => {
     const here = `${path}.tolerations[${index}]`
@@ -250,7 +250,7 @@ export const tolerations = (spec: unknown, path: string): Faults =>
         : [FieldError.notSupported(
           `${here}.operator`,
           operator,
-          // Comparisons are known, and not taken.
+          // The comparison operators are known, but not accepted.
           ["Equal", "Exists", ...(["Lt", "Gt"].includes(operator) ? ["Lt", "Gt"] : [])]
         )]),
       ...(effect === "" || effects.includes(effect)

@@ -1,5 +1,5 @@
 /**
- * `PodAnnotations`: annotations that mean something of a Pod, or of a template of one, and must make sense.
+ * `PodAnnotations`: validates annotations with a meaning for Pods, in Pods and templates.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go (`ValidatePodSpecificAnnotations`,
  * `validateSeccompAnnotationsAndFields`, `validateAppArmorAnnotationsAndFieldsMatchOnCreate`).
@@ -63,7 +63,7 @@ export const faults = (pod: unknown, path: string): Faults => {
       mirrored !== undefined && stringAt(pod, "spec", "nodeName") === "",
       FieldError.invalid(`${path}[${mirror}]`, mirrored, "must set spec.nodeName if mirror pod annotation is set")
     ),
-    // Told of no field at all.
+    // Reported without a field path.
     ...(mirrored === undefined ?
       [] :
       arrayAt(pod, "spec", "resourceClaims").map(() =>
@@ -79,13 +79,13 @@ export const faults = (pod: unknown, path: string): Faults => {
   ]
 }
 
-/** What an annotation may say beside a profile of a type. */
+/** The annotations that match a profile of each type. */
 const words: Readonly<Record<string, ReadonlyArray<string>>> = {
   Unconfined: ["unconfined"],
   RuntimeDefault: ["runtime/default", "docker/default"]
 }
 
-/** An annotation that says otherwise than the profile at a path. */
+/** The fault of an annotation that contradicts the profile at a path. */
 const mismatch = (profile: unknown, annotation: unknown, path: string, what: "apparmor" | "seccomp"): Faults => {
   if (profile === undefined || annotation === undefined) return []
   const other = (field: string, part: string) => [
@@ -103,7 +103,10 @@ const mismatch = (profile: unknown, annotation: unknown, path: string, what: "ap
   return allowed === undefined || allowed.includes(said) ? [] : other("type", "type")
 }
 
-/** Faults of annotations beside the fields that took their place, of a new Pod or a template whose spec is at a path. */
+/**
+ * Faults of annotations that contradict the fields that replaced them, for a new Pod, or a template with its spec at a
+ * path.
+ */
 export const mismatches = (pod: unknown, path: string): Faults => {
   const annotations = annotationsOf(pod)
   if (Object.keys(annotations).length === 0) return []
@@ -137,7 +140,7 @@ export const mismatches = (pod: unknown, path: string): Faults => {
   ]
 }
 
-/** What an update of a Pod may not do with its annotations. */
+/** Faults of an update of a Pod's annotations. */
 export const updateFaults = (next: unknown, previous: unknown): Faults => {
   const [after, before] = [annotationsOf(next), annotationsOf(previous)]
   const kinds: ReadonlyArray<readonly [(key: string) => boolean, string]> = [
@@ -153,7 +156,7 @@ export const updateFaults = (next: unknown, previous: unknown): Faults => {
   return [
     ...told(before, (key) => after[key] !== before[key], "remove or update"),
     ...told(after, (key) => before[key] === undefined, "add"),
-    // They are judged once more.
+    // They are validated once more.
     ...faults(next, "metadata.annotations")
   ]
 }

@@ -1,5 +1,5 @@
 /**
- * `PodFeatures`: what of the spec of a Pod, or of a template of one, is not kept, as its feature is off in 1.35.
+ * `PodFeatures`: drops fields from the spec of a Pod or template whose features are off in 1.35.
  *
  * Source: k8s.io/kubernetes/pkg/api/pod/util.go (`dropDisabledFields`).
  */
@@ -17,7 +17,7 @@ const withoutFields = Disabled.dropping(
 
 const hasSignal = (container: unknown): boolean => objectAt(container, "lifecycle")["stopSignal"] !== undefined
 
-/** Nothing is left of a lifecycle that has said no more than a signal. */
+/** Drops the stop signal of a container, and its lifecycle if that contained nothing else. */
 const withoutSignal = (container: unknown): unknown => {
   if (!hasSignal(container)) return container
   const { stopSignal: _, ...lifecycle } = objectAt(container, "lifecycle")
@@ -27,7 +27,7 @@ const withoutSignal = (container: unknown): unknown => {
 
 const kindsOfContainers = ["initContainers", "containers", "ephemeralContainers"]
 
-/** The spec of a Pod without what belongs to features that are off; the same if there is nothing of them. */
+/** The spec of a Pod without the fields of features that are off; the same object if there are none. */
 export const keptOf = (spec: Filled): Filled =>
   kindsOfContainers.filter((kind) => {
     const containers = spec[kind]
@@ -42,7 +42,7 @@ const keptAt = (object: JsonValue.JsonObject, [step, ...steps]: ReadonlyArray<st
   return kept === inner ? object : { ...object, [step]: kept }
 }
 
-/** A strategy for objects with the spec of a Pod at a path. */
+/** Adds this to a strategy for objects with a Pod spec at a path. */
 export const within = (strategy: Partial<Strategy>, ...path: ReadonlyArray<string>): Partial<Strategy> => {
   const { prepareCreate, prepareUpdate } = strategy
   const kept = (object: JsonValue.JsonObject) => keptAt(object, path)

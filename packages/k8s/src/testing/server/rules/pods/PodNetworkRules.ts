@@ -1,5 +1,5 @@
 /**
- * `PodNetworkRules`: what a Pod is called and whom it asks for names, and ports of the network of its host.
+ * `PodNetworkRules`: validates host names, DNS and host networking of Pods.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `validatePodDNSConfig`, `ValidateHostAliases`,
  * `validatePodHostNetworkDeps`.
@@ -13,7 +13,7 @@ const mostServers = 3
 const mostSearches = 32
 const longestSearch = 2048
 
-/** Names of domains to search may have underscores. */
+/** Search domains may contain underscores. */
 const searchFaults = (name: string): ReadonlyArray<string> => {
   if (name === ".") return []
   const text = name.endsWith(".") ? name.slice(0, -1) : name
@@ -28,7 +28,7 @@ const searchFaults = (name: string): ReadonlyArray<string> => {
   ]
 }
 
-/** Faults of whom a Pod asks for names. */
+/** Faults of the DNS policy and configuration. */
 export const dns = (spec: unknown, path: string): Faults => {
   const config = at(spec, "dnsConfig")
   const here = `${path}.dnsConfig`
@@ -64,7 +64,7 @@ export const dns = (spec: unknown, path: string): Faults => {
   ]
 }
 
-/** Faults of names that a Pod knows by itself. */
+/** Faults of host aliases. */
 export const hostAliases = (spec: unknown, path: string): Faults =>
   arrayAt(spec, "hostAliases").flatMap((alias, index) => {
     const here = `${path}.hostAliases[${index}]`
@@ -76,7 +76,7 @@ export const hostAliases = (spec: unknown, path: string): Faults =>
     ]
   })
 
-/** Faults of a name that takes the place of the Pod's. */
+/** Faults of the override of the Pod's host name. */
 export const hostnameOverride = (spec: unknown, path: string): Faults => {
   const name = at(spec, "hostnameOverride")
   if (typeof name !== "string") return []
@@ -95,7 +95,7 @@ export const hostnameOverride = (spec: unknown, path: string): Faults => {
   ]
 }
 
-/** Faults of ports on the host's network, which are the container's own; in a template they can still be told. */
+/** Faults of ports with host networking, which must equal the container ports. In a template they need not be set. */
 export const hostPorts = (spec: unknown, path: string, isPod: boolean): Faults =>
   at(spec, "hostNetwork") !== true ?
     [] :

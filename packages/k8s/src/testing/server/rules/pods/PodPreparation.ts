@@ -1,8 +1,8 @@
 /**
- * `PodPreparation`: what becomes of a new Pod before it is judged.
+ * `PodPreparation`: changes a new Pod before it is validated.
  *
- * Keys of its own labels become requirements of the selectors they stand beside (of templates they do not), and a
- * profile of AppArmor that an annotation names becomes the container's field.
+ * Keys in `matchLabelKeys` and the like become requirements of the selectors beside them (not in templates), and an
+ * AppArmor profile in an annotation becomes the field of its container.
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/pod/strategy.go (`PrepareForCreate`).
  */
@@ -20,7 +20,7 @@ const requirements = (term: unknown, field: string, operator: string, labels: La
     values: [labels[key]]
   }))
 
-/** No selector selects nothing, whatever is asked of it. */
+/** A missing selector matches nothing, so it gets no requirements. */
 const narrowed = (labels: Labels) => (term: unknown): unknown => {
   const selector = at(term, "labelSelector")
   if (selector === undefined) return term
@@ -71,7 +71,7 @@ const withProfiles = (pod: unknown, spec: Filled): Filled =>
       }), spec)
     : spec
 
-/** Whether any term names keys of the Pod's own labels: most do not. */
+/** Whether any term has such keys; most do not. */
 const namesKeys = (spec: unknown): boolean =>
   [
     ...arrayAt(spec, "topologySpreadConstraints"),
@@ -81,7 +81,7 @@ const namesKeys = (spec: unknown): boolean =>
     ])
   ].some((term) => arrayAt(term, "matchLabelKeys").length + arrayAt(term, "mismatchLabelKeys").length > 0)
 
-/** A Pod as it is judged and stored; the same if there is nothing to do. */
+/** A Pod as it is validated and stored; the same object if nothing changes. */
 export const prepareCreate = (pod: JsonValue.JsonObject): JsonValue.JsonObject => {
   const spec = objectAt(pod, "spec")
   const labels = objectAt(pod, "metadata", "labels")
@@ -90,7 +90,7 @@ export const prepareCreate = (pod: JsonValue.JsonObject): JsonValue.JsonObject =
   return prepared === spec ? pod : { ...pod, spec: prepared as JsonValue.JsonObject }
 }
 
-/** What is said of a Pod as it came. */
+/** Warnings about a Pod as it was sent. */
 export const warnings = (pod: unknown): ReadonlyArray<string> =>
   AppArmor.isAnnotated(pod)
     ? kinds.flatMap((kind) => arrayAt(pod, "spec", kind)).filter((container) => {

@@ -1,5 +1,5 @@
 /**
- * `PodRules`: what a Pod must be, what of it may change, and how long it is given to end.
+ * `PodRules`: validates Pods and their updates, and determines their grace period.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go, pkg/registry/core/pod/strategy.go.
  */
@@ -26,19 +26,19 @@ const otherwise = "pod updates may not change fields other than `spec.containers
 
 const isGated = (pod: unknown): boolean => arrayAt(pod, "spec", "schedulingGates").length > 0
 
-/** A period below zero, which old Pods may have, can become the one second it stands for. */
+/** A negative grace period, which old Pods may have, can be changed to 1 second, which it means. */
 const periodOf = (spec: JsonValue.JsonObject, previous: JsonValue.JsonObject): unknown => {
   const [after, before] = [spec, previous].map((each) => each["terminationGracePeriodSeconds"])
   return typeof before === "number" && before < 0 && after === 1 ? before : after
 }
 
-/** An affinity without what it says of nodes; absent where nothing is left. */
+/** An affinity without its node affinity; null if nothing else is left. */
 const withoutNodeAffinity = (affinity: unknown): unknown => {
   const rest = omit(objectAt(affinity), "nodeAffinity")
   return Object.keys(rest).length === 0 ? null : rest
 }
 
-/** All of a Pod's spec that this update may not change. */
+/** Everything in a Pod's spec that this update cannot change. */
 const fixed = (next: unknown, previous: unknown, gated: boolean): unknown => {
   const spec = objectAt(next, "spec")
   return {
@@ -55,7 +55,7 @@ const fixedFaults: Strategy["validateUpdate"] = (next, previous) =>
     ? []
     : [FieldError.forbidden("spec", otherwise)]
 
-/** Gates are only taken away. */
+/** Scheduling gates can only be removed. */
 const gateFaults: Strategy["validateUpdate"] = (next, previous) => {
   const before = new Set(arrayAt(previous, "spec", "schedulingGates").map((gate) => stringAt(gate, "name")))
   return arrayAt(next, "spec", "schedulingGates").flatMap((gate, index) => {
@@ -67,7 +67,7 @@ const gateFaults: Strategy["validateUpdate"] = (next, previous) => {
   })
 }
 
-/** Of a Pod that waits at a gate, the choice of nodes can become narrower: more labels that a node must have. */
+/** The node selector of a gated Pod can only become narrower, by additional labels. */
 const nodeSelectorFaults: Strategy["validateUpdate"] = (next, previous) => {
   const [after, before] = [next, previous].map((pod) => objectAt(pod, "spec", "nodeSelector")) as [
     JsonValue.JsonObject,
@@ -83,7 +83,7 @@ const nodeSelectorFaults: Strategy["validateUpdate"] = (next, previous) => {
 const hasOnlyAdditions = (after: unknown, before: unknown): boolean => {
   const [afterTerm, beforeTerm] = [objectAt(after), objectAt(before)]
   const parts = ["matchExpressions", "matchFields"]
-  // A term that says nothing matches nothing: adding to it would make it match.
+  // An empty term matches nothing, so additions would make it match more.
   if (parts.every((part) => arrayAt(beforeTerm, part).length === 0)) {
     return parts.every((part) => arrayAt(afterTerm, part).length === 0)
   }
@@ -94,7 +94,10 @@ const hasOnlyAdditions = (after: unknown, before: unknown): boolean => {
   )
 }
 
-/** As with its selector: terms stay as many as they are, and requirements are only added to them. */
+/**
+ * The node affinity of a gated Pod can only become narrower: the number of terms is fixed, and each can get additional
+ * requirements.
+ */
 const nodeAffinityFaults: Strategy["validateUpdate"] = (next, previous) => {
   const keys = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"]
   const path = ["spec", ...keys].join(".")
@@ -118,7 +121,7 @@ const nodeAffinityFaults: Strategy["validateUpdate"] = (next, previous) => {
   )
 }
 
-/** A deadline can come, and come closer. Where it cannot, nothing after it is looked at. */
+/** A deadline can be set and shortened. `last` ends the validation. */
 const deadlineFaults = (next: unknown, previous: unknown) => {
   const path = "spec.activeDeadlineSeconds"
   const [after, before] = [next, previous].map((pod) => at(pod, "spec", "activeDeadlineSeconds"))
@@ -137,7 +140,7 @@ const deadlineFaults = (next: unknown, previous: unknown) => {
     : { faults: [], last: false }
 }
 
-/** Tolerations are only added, but for their seconds. */
+/** Tolerations can be added, and existing ones can change only their seconds. */
 const tolerationFaults: Strategy["validateUpdate"] = (next, previous) => {
   const bare = (toleration: unknown) => omit(objectAt(toleration), "tolerationSeconds")
   const after = arrayAt(next, "spec", "tolerations").map(bare)
@@ -157,7 +160,7 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
     arrayAt(next, "spec", key).length !== arrayAt(previous, "spec", key).length
   )
   const annotations = PodAnnotations.updateFaults(next, previous)
-  // Where these differ nothing else is looked at.
+  // With a different number of containers, nothing else is validated.
   if (added !== undefined) {
     return [...annotations, FieldError.forbidden(`spec.${added}`, "pod updates may not add or remove containers")]
   }
@@ -173,7 +176,7 @@ export const validateUpdate: Strategy["validateUpdate"] = (next, previous) => {
   ]
 }
 
-/** Seconds a Pod is given: what was asked for, else its own; none where no kubelet has it or it is over already. */
+/** The grace period in seconds: the requested one, or else that of the Pod; 0 if it has no node or is finished. */
 export const gracePeriod: NonNullable<Strategy["gracePeriod"]> = (pod, requested) => {
   const own = at(pod, "spec", "terminationGracePeriodSeconds")
   const period = requested ?? (typeof own === "number" ? own : 0)
@@ -182,7 +185,7 @@ export const gracePeriod: NonNullable<Strategy["gracePeriod"]> = (pod, requested
   return period < 0 ? 1 : period
 }
 
-/** A token needs an account that it is of. */
+/** A projected token requires a service account. */
 const tokenFaults = (spec: unknown): ReadonlyArray<FieldError.FieldError> =>
   stringAt(spec, "serviceAccountName") !== "" ?
     [] :
@@ -195,7 +198,7 @@ const tokenFaults = (spec: unknown): ReadonlyArray<FieldError.FieldError> =>
       )
     )
 
-/** What a new Pod cannot have yet. */
+/** Fields that a new Pod cannot have. */
 const newFaults = (spec: unknown): ReadonlyArray<FieldError.FieldError> => [
   ...(arrayAt(spec, "ephemeralContainers").length === 0
     ? []

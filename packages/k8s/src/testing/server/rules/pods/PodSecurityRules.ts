@@ -1,7 +1,7 @@
 /**
- * `PodSecurityRules`: what a security context of a Pod or of a container may say.
+ * `PodSecurityRules`: validates the security contexts of Pods and containers.
  *
- * Not judged: which capabilities there are.
+ * Names of capabilities are not validated.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateSecurityContext` and
  * `validatePodSpecSecurityContext`.
@@ -24,7 +24,7 @@ export const id = (path: string, value: unknown): Faults =>
 const ids = (context: unknown, path: string, ...fields: ReadonlyArray<string>): Faults =>
   fields.flatMap((field) => id(`${path}.${field}`, at(context, field)))
 
-/** A field that need not be there, but is one of these if it is. */
+/** An optional field with one of the values. */
 const optional = (context: unknown, path: string, field: string, values: ReadonlyArray<string>): Faults => {
   const value = at(context, field)
   return value === undefined || values.includes(String(value))
@@ -34,7 +34,7 @@ const optional = (context: unknown, path: string, field: string, values: Readonl
 
 const types = ["Localhost", "RuntimeDefault", "Unconfined"]
 
-/** A profile of seccomp or AppArmor: one of a host has a path, the others have none. */
+/** A seccomp or AppArmor profile: only those of type Localhost have a path. */
 const profile = (context: unknown, path: string, field: string, name: string, within: Faults): Faults => {
   const value = at(context, field)
   if (value === undefined) return []
@@ -138,14 +138,14 @@ const longestSysctl = 253
 const sysctlFormat = "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 const sysctlName = new RegExp(sysctlFormat)
 
-/** Parameters of the kernel that each IPC namespace has for itself. */
+/** Kernel parameters that are namespaced with IPC. */
 const ofIpc: ReadonlySet<string> = new Set([
   "kernel.sem",
   ...["", "all", "max", "mni", "_rmid_forced"].map((name) => `kernel.shm${name}`),
   ...["", "max", "mnb", "mni"].map((name) => `kernel.msg${name}`)
 ])
 
-/** The field by which a Pod shares the namespace of a parameter with its node. */
+/** The field with which a Pod shares the namespace of a parameter with its node. */
 const sharing = (sysctl: string): "hostNetwork" | "hostIPC" | undefined => {
   const swapped = /^[^./]*\//.test(sysctl)
   const name = swapped ? sysctl.replace(/[./]/g, (separator) => (separator === "/" ? "." : "/")) : sysctl
@@ -156,7 +156,7 @@ const sharing = (sysctl: string): "hostNetwork" | "hostIPC" | undefined => {
     : undefined
 }
 
-/** What a node's own processes share is not a Pod's to set. */
+/** A Pod that shares a namespace with its node cannot set its parameters. */
 const hostSysctl = (spec: unknown, name: string, path: string): Faults => {
   const field = sharing(name)
   return field !== undefined && at(spec, field) === true
@@ -205,7 +205,7 @@ export const ofPod = (spec: unknown, path: string): Faults => {
     ...WindowsRules.options(context, here),
     ...appArmor(context, here),
     ...optional(context, here, "supplementalGroupsPolicy", ["Merge", "Strict"]),
-    // "MountOption" comes with the gate SELinuxMount, which is off in 1.35.
+    // "MountOption" belongs to the gate SELinuxMount, which is off in 1.35.
     ...optional(context, here, "seLinuxChangePolicy", ["Recursive"])
   ]
 }

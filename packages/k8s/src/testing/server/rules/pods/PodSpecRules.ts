@@ -1,7 +1,7 @@
 /**
- * `PodSpecRules`: what the spec of a Pod must be, in a Pod and in every template of one.
+ * `PodSpecRules`: validates the spec of a Pod, in Pods and templates.
  *
- * Volumes come first: containers may only mount those that are right.
+ * Volumes come first, since containers may only mount valid ones.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go, `ValidatePodSpec`, `ValidatePodTemplateSpec`.
  */
@@ -29,7 +29,7 @@ const claimFields: GoStruct.Fields = [["name", "\"\""], ["resourceClaimName", "n
   "null"
 ]]
 
-/** Claims of devices, by the names that containers use. */
+/** Resource claims, by the names that containers use. */
 const resourceClaims = (spec: unknown, path: string): Faults => {
   const names = new Set<string>()
   return arrayAt(spec, "resourceClaims").flatMap((claim, index) => {
@@ -98,7 +98,7 @@ const judgedTemplates = Remembered.faultless<FieldError.FieldError>()
 
 /** Faults of the spec of a Pod. */
 export const podSpec = (spec: JsonValue.JsonObject, path: string, owner = ofTemplate): Faults =>
-  // The name of a Pod is part of those of some of its volumes.
+  // The names of some volumes' claims contain the name of the Pod.
   arrayAt(spec, "volumes").length > 0
     ? faults(spec, path, owner)
     : (owner.isPod ? judgedPods : judgedTemplates)(spec, () => faults(spec, path, owner))
@@ -144,7 +144,7 @@ const faults = (spec: JsonValue.JsonObject, path: string, owner: VolumeRules.Own
   ]
 }
 
-/** Faults of a template of Pods. */
+/** Faults of a Pod template. */
 export const podTemplate = (template: JsonValue.JsonObject, path: string): Faults => [
   ...MetadataRules.validateLabels(
     objectAt(template, "metadata", "labels") as Readonly<Record<string, string>>,

@@ -1,5 +1,5 @@
 /**
- * `PodStatusRules`: what the status of a Pod may become, whoever writes it: a kubelet, or somebody in its place.
+ * `PodStatusRules`: validates updates of a Pod's status, by kubelets or anyone else.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidatePodStatusUpdate`,
  * pkg/registry/core/pod/strategy.go `podStatusStrategy`.
@@ -15,7 +15,7 @@ import * as Disabled from "../Disabled.ts"
 import { immutableText } from "../Immutability.ts"
 import * as PodSecurityRules from "./PodSecurityRules.ts"
 
-/** Which generation a condition is of stays, where it is left out. */
+/** Conditions that omit their `observedGeneration` keep it. */
 const withGenerations = (
   conditions: ReadonlyArray<unknown>,
   before: ReadonlyArray<unknown>
@@ -31,12 +31,12 @@ const withGenerations = (
 
 const lists = ["containerStatuses", "ephemeralContainerStatuses", "initContainerStatuses"]
 
-/** Nobody tells how well the resources of containers are, as long as nobody asks for it. */
+/** The health of allocated resources belongs to a feature that is off. */
 const withoutHealth = Disabled.dropping(
   ...lists.map((list) => `status.${list}.*.allocatedResourcesStatus`)
 )
 
-/** What nobody tells of a Pod as long as nobody asks for it, and which stays where it was told once. */
+/** Fields of features that are off; they stay if they were set before. */
 const untold = [["extendedResourceClaimStatus"], ["resources", "allocatedResources"]]
 
 const withoutUntold = (object: JsonValue.JsonObject, before: unknown): JsonValue.JsonObject =>
@@ -48,8 +48,7 @@ const withoutUntold = (object: JsonValue.JsonObject, before: unknown): JsonValue
     object
   )
 
-/** What class a Pod is of is told when it comes, and which generation it is of once: neither is lost to a status that
- * leaves it out. */
+/** The QoS class and the observed generation are kept if a status omits them. */
 export const prepareStatus: Strategy["prepareStatus"] = (object, previous) => {
   const before = objectAt(previous, "status")
   const next = withoutUntold(withoutHealth(object), before)
@@ -81,7 +80,7 @@ const generation = (holder: unknown, path: string): Faults => {
   )
 }
 
-/** Conditions of Kubernetes' own, whose names need not be looked at. */
+/** Types of Kubernetes' own conditions, which are valid. */
 const known = ["Initialized", "PodScheduled", "Ready"]
 
 const conditionFaults = (pod: unknown): Faults =>
@@ -106,7 +105,7 @@ const nominationFaults = (next: unknown, previous: unknown): Faults => {
   ]
 }
 
-/** At most one new address of each family; what is there stays. */
+/** At most one address of each family; existing addresses are not validated again. */
 const addressFaults = (next: unknown, previous: unknown, field: "hostIPs" | "podIPs"): Faults => {
   const addresses = (pod: unknown) => arrayAt(pod, "status", field).map((address) => stringAt(address, "ip"))
   const [given, kept] = [addresses(next), addresses(previous)]
@@ -140,7 +139,7 @@ const hostFaults = (pod: unknown): Faults => {
   )
 }
 
-/** Whether an exit code is one of a container's rules for restarts. */
+/** Whether an exit code matches one of a container's restart rules. */
 const isRuled = (container: unknown, code: number): boolean =>
   arrayAt(container, "restartPolicyRules").some((rule) => {
     const listed = arrayAt(rule, "exitCodes", "values").includes(code)
@@ -154,7 +153,7 @@ const restarts = (spec: unknown, container: unknown, code: number): boolean => {
   return own !== "" && isRuled(container, code) || (policy === "OnFailure" ? code !== 0 : policy !== "Never")
 }
 
-/** What has ended has, unless it may be started again; one for debugging never is. */
+/** A terminated container stays terminated, unless it may be restarted; an ephemeral one never is. */
 const transitionFaults = (
   next: unknown,
   previous: unknown,
@@ -197,7 +196,7 @@ const claimFaults = (pod: unknown): Faults => {
   })
 }
 
-/** Who containers run as is told in the way of the Pod's own system. */
+/** The user of a container must be reported in the form of the Pod's operating system. */
 const userFaults = (pod: unknown, list: string): Faults => {
   const system = stringAt(pod, "spec", "os", "name") || "linux"
   return arrayAt(pod, "status", list).flatMap((status, index) => {

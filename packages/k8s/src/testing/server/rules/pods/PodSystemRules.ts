@@ -1,5 +1,5 @@
 /**
- * `PodSystemRules`: the operating system of a Pod, and users of its own.
+ * `PodSystemRules`: validates the operating system and the user namespace of a Pod.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `validateOS`, `validateLinux`, `validateWindows`,
  * `validateHostUsers`.
@@ -8,16 +8,16 @@ import { arrayAt, at, stringAt } from "../../../../api/Plain.ts"
 import * as FieldError from "../../../../schema/FieldError.ts"
 import { type Faults, when } from "../Checks.ts"
 
-/** A container of a Pod, and where it stands. */
+/** A container of a Pod, and its path. */
 export type Placed = readonly [container: unknown, path: string]
 
-/** The containers of a Pod of every sort. */
+/** All containers of a Pod. */
 export const containersOf = (spec: unknown, path: string): ReadonlyArray<Placed> =>
   ["initContainers", "containers", "ephemeralContainers"].flatMap((field) =>
     arrayAt(spec, field).map((container, index) => [container, `${path}.${field}[${index}]`] as const)
   )
 
-/** What is no pointer in Go is not there if it is nought. */
+/** Fields that are no pointers in Go, whose zero counts as missing. */
 const nought: Readonly<Record<string, (value: unknown) => boolean>> = {
   hostPID: (value) => value === false,
   hostIPC: (value) => value === false,
@@ -75,7 +75,7 @@ const everywhere = (
   )
 ]
 
-/** Faults of a Pod that says what it runs on. */
+/** Faults of a Pod that names its operating system. */
 export const system = (spec: unknown, path: string): Faults => {
   if (at(spec, "os") === undefined) return []
   const name = stringAt(spec, "os", "name")
@@ -105,7 +105,7 @@ export const system = (spec: unknown, path: string): Faults => {
 
 const shared: Readonly<Record<string, string>> = { hostNetwork: "hostNetwork", hostPID: "HostPID", hostIPC: "HostIPC" }
 
-/** Faults of a Pod whose users are not the host's. */
+/** Faults of a Pod with a user namespace of its own. */
 export const hostUsers = (spec: unknown, path: string): Faults => {
   if (at(spec, "hostUsers") !== false) return []
   const why = "when `hostUsers` is false"

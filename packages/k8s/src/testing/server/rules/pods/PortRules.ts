@@ -1,5 +1,5 @@
 /**
- * `PortRules`: ports, by number or by name.
+ * `PortRules`: validates ports, by number or name.
  *
  * Source: k8s.io/apimachinery/pkg/util/validation/validation.go `IsValidPortNum`, `IsValidPortName`.
  */
@@ -11,11 +11,11 @@ export const protocols = ["SCTP", "TCP", "UDP"]
 
 export const range = "must be between 1 and 65535, inclusive"
 
-/** Faults of the number of a port. */
+/** Faults of a port number. */
 export const portNumber = (path: string, value: number): Faults =>
   value >= 1 && value <= 65535 ? [] : [FieldError.invalid(path, value, range)]
 
-/** Faults of the name of a port. */
+/** Faults of a port name. */
 export const portName = (name: string): ReadonlyArray<string> => [
   ...longName(name, 15),
   ...(/^[-a-z0-9]+$/.test(name) ? [] : ["must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"]),

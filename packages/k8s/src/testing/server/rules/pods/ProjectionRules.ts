@@ -1,5 +1,5 @@
 /**
- * `ProjectionRules`: volumes that several sources share: of each source what it needs, and no file twice.
+ * `ProjectionRules`: validates projected volumes: each source, and that no two of them have the same file.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `validateProjectedVolumeSource`.
  */
@@ -10,7 +10,10 @@ import * as LabelSelectorRules from "../LabelSelectorRules.ts"
 import * as EnvironmentRules from "./EnvironmentRules.ts"
 import * as PathRules from "./PathRules.ts"
 
-/** `root` is the path of the volume, which some faults name; `taken` tells of a file that another source has. */
+/**
+ * `root` is the path of the volume, which some faults contain; `taken` returns the fault of a file that another source
+ * has.
+ */
 interface Place {
   readonly root: string
   readonly path: string

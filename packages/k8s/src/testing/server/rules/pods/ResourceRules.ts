@@ -1,5 +1,5 @@
 /**
- * `ResourceRules`: what resources are called, and what containers may request and be limited to.
+ * `ResourceRules`: validates names of resources, and requests and limits of containers and Pods.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `validateResourceRequirements` and
  * pkg/apis/core/helper/helpers.go.
@@ -26,7 +26,7 @@ const counted = [
   "services.loadbalancers"
 ]
 
-/** Resources that are no fractions. */
+/** Resources that must be integers. */
 const whole: ReadonlySet<string> = new Set(counted)
 
 const standard: ReadonlySet<string> = new Set([
@@ -42,15 +42,15 @@ const isHugePages = (name: string): boolean => name.startsWith("hugepages-")
 const isStandard = (name: string): boolean =>
   standard.has(name) || isHugePages(name) || name.startsWith("requests.hugepages-")
 
-/** A resource that a quota can be about. */
+/** Whether a quota can limit the resource. */
 export const isOfQuota = (name: string): boolean => name !== "storage" && isStandard(name)
 
 const isOfContainers = (name: string): boolean => ofContainers.has(name) || isHugePages(name)
 
-/** Not one that somebody added. */
+/** Whether the resource is Kubernetes' own rather than an extended one. */
 const isNative = (name: string): boolean => !name.includes("/") || name.includes("kubernetes.io/")
 
-/** One of which nobody can use more than was requested. */
+/** Whether the resource cannot be overcommitted, so requests must equal limits. */
 export const isFixed = (name: string): boolean => !isNative(name) || isHugePages(name)
 
 const isExtended = (name: string): boolean =>
@@ -64,7 +64,7 @@ export const name = (path: string, text: string): Faults => {
     : [FieldError.invalid(path, text, "must be a standard resource type or fully qualified")]
 }
 
-/** As `name`, of one that a container can have. */
+/** `name` for a resource that a container can have. */
 export const containerName = (path: string, text: string): Faults => [
   ...name(path, text),
   ...(!text.includes("/")
@@ -75,7 +75,7 @@ export const containerName = (path: string, text: string): Faults => [
     ))
 ]
 
-/** Faults of an amount of a resource. */
+/** Faults of a quantity of a resource. */
 export const amount = (path: string, resource: string, text: unknown): Faults => [
   ...when(
     Quantity.compare(String(text), "0") < 0,
@@ -88,7 +88,7 @@ export const amount = (path: string, resource: string, text: unknown): Faults =>
   )
 ]
 
-/** Names that a Pod as a whole can have resources of. */
+/** Faults of the name of a Pod-level resource. */
 const ofPods = (path: string, text: string): Faults => {
   const faults = name(path, text)
   return faults.length > 0 || text === "cpu" || text === "memory" || isHugePages(text)
@@ -96,7 +96,7 @@ const ofPods = (path: string, text: string): Faults => {
     : [FieldError.notSupported(path, text, ["cpu", "hugepages-", "memory"])]
 }
 
-/** Huge pages come whole. */
+/** Huge pages must be a multiple of their page size. */
 const pages = (path: string, key: string, text: string): Faults => {
   if (!isHugePages(key)) return []
   const size = Quantity.billionths(key.slice("hugepages-".length))
@@ -172,13 +172,13 @@ const requirements = (
   ]
 }
 
-/** Faults of what a container requests and is limited to. `claims` are the Pod's. */
+/** Faults of the resources of a container. `claims` are those of the Pod. */
 export const ofContainer = (resources: unknown, path: string, claims: ReadonlyArray<string>): Faults => [
   ...requirements(resources, path, containerName),
   ...claimFaults(resources, path, claims)
 ]
 
-/** Containers together request no more than their Pod, and none of them may use more. */
+/** The requests of all containers together, and the limits of each, must not exceed those of the Pod. */
 const shares = (spec: unknown, path: string): Faults => {
   const whole = (key: "requests" | "limits"): JsonValue.JsonObject => objectAt(spec, "resources", key)
   const together = (key: "requests" | "limits", isJudged: (name: string) => boolean): Faults =>
@@ -204,11 +204,11 @@ const shares = (spec: unknown, path: string): Faults => {
         )]
     })
   )
-  // Only of huge pages is what is requested what is used.
+  // Huge pages cannot be overcommitted, so their limits are added up like requests.
   return [...together("requests", () => true), ...together("limits", isHugePages), ...each]
 }
 
-/** Faults of what a Pod as a whole requests and is limited to. */
+/** Faults of Pod-level resources. */
 export const ofPod = (spec: unknown, path: string): Faults => {
   const resources = at(spec, "resources")
   if (resources === undefined) return []

@@ -1,6 +1,6 @@
 /**
- * `TemplateRules`: what all kinds with a template of Pods ask of it: labels that the selector selects, and Pods that
- * have no end.
+ * `TemplateRules`: validates what all kinds with a Pod template require: labels that match the selector, and Pods that
+ * run forever.
  *
  * Source: k8s.io/kubernetes/pkg/apis/apps/validation/validation.go.
  */
@@ -19,7 +19,7 @@ export const labelsOf = (template: unknown): Readonly<Record<string, string>> =>
 
 export const templateOf = (object: KubeObject): JsonValue.JsonObject => objectAt(object, "spec", "template")
 
-/** The template has other labels, or none, than the selector selects. */
+/** The fault of a template whose labels do not match the selector. */
 export const mismatch = (template: unknown): FieldError.FieldError =>
   FieldError.invalid(
     "spec.template.metadata.labels",
@@ -28,8 +28,8 @@ export const mismatch = (template: unknown): FieldError.FieldError =>
   )
 
 /**
- * A selector must be there, select something, and fit the template. `template` is what else is asked of that; it is not
- * looked at where nobody can say what it should match.
+ * Faults of a selector, which must exist, not be empty and match the template, and of the template (`template`). The
+ * template is not validated if the selector is invalid.
  */
 export const selectorAndTemplate = (
   object: KubeObject,
@@ -38,7 +38,7 @@ export const selectorAndTemplate = (
 ): Faults => {
   const selector = at(object, "spec", "selector")
   const own = templateOf(object)
-  // No selector selects nothing, not even the template.
+  // A missing selector matches nothing, including the template.
   if (selector === undefined) return [FieldError.required("spec.selector", ""), mismatch(own), ...template()]
   const faults = LabelSelectorRules.validate(selector, "spec.selector")
   if (faults.length > 0) return [...faults, LabelSelectorRules.refused("spec.selector", selector, words.unreadable)]
@@ -53,7 +53,7 @@ export const selectorAndTemplate = (
   ]
 }
 
-/** A selector that is no more than judged, before a template that is looked at in any case. */
+/** Faults of a selector only, for kinds that validate the template in any case. */
 export const selectorBesideTemplate = (object: KubeObject, kind: string): Faults => {
   const selector = at(object, "spec", "selector")
   const own = templateOf(object)
@@ -68,7 +68,7 @@ export const selectorBesideTemplate = (object: KubeObject, kind: string): Faults
     : [mismatch(own)]
 }
 
-/** Pods that are kept running are always restarted, and have no end. */
+/** Pods that are kept running must have the restart policy Always and no deadline. */
 export const keptRunning = (template: unknown, kind: string): Faults => {
   const policy = stringAt(template, "spec", "restartPolicy")
   return [

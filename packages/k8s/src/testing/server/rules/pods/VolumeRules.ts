@@ -1,8 +1,8 @@
 /**
- * `VolumeRules`: the volumes of a Pod: one source each, with what that needs.
+ * `VolumeRules`: validates the volumes of a Pod: one source each, with what it requires.
  *
- * Of sources that no cluster of today reads any more (disks of clouds, whose drivers have taken over) only what they
- * require is judged. Two paths are told with the server's own slips of the pen.
+ * Sources that have been replaced by CSI drivers (cloud disks) are only checked for required fields. Two paths contain
+ * the server's own typos.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `ValidateVolumes`.
  */
@@ -18,7 +18,7 @@ import * as NetworkDiskRules from "./NetworkDiskRules.ts"
 import * as PathRules from "./PathRules.ts"
 import * as ProjectionRules from "./ProjectionRules.ts"
 
-/** Whose volumes they are: of a Pod, which may have a name by now, or of a template of Pods. */
+/** The owner of the volumes: a Pod, which may have a name, or a template. */
 export interface Owner {
   readonly isPod: boolean
   readonly name?: string
@@ -40,7 +40,7 @@ export const driverName = (name: string, path: string): Faults =>
     ...invalids(path, name, Names.dnsSubdomain(name.toLowerCase()))
   ]
 
-/** Options that begin with a domain of Kubernetes are not for everybody to give. */
+/** Options with a prefix in a Kubernetes domain are reserved. */
 const flexVolume: Source = (source, path) => [
   ...required(source, path, "driver"),
   ...Object.keys(objectAt(source, "options")).filter((key) =>
@@ -56,7 +56,7 @@ const partition = (source: unknown, path: string): Faults => {
   )
 }
 
-/** As `driverName`, of a source that names a driver. */
+/** `driverName` for a source that names a driver. */
 export const driver = (source: unknown, path: string): Faults =>
   driverName(stringAt(source, "driver"), `${path}.driver`)
 
@@ -71,7 +71,7 @@ const hostPathTypes = [
   "Socket"
 ]
 
-/** What stands in the place of a claim: its metadata can say little. */
+/** The claim template of an ephemeral volume, which may have little metadata. */
 const claimTemplate = (template: unknown, path: string): Faults => {
   return [
     ...MetadataRules.validateTemplateMeta(objectAt(template, "metadata"), `${path}.metadata`),
@@ -87,11 +87,11 @@ const managedDisk = "/subscriptions/{sub-id}/resourcegroups/{group-name}/provide
 
 const blobDisk = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd"
 
-/** A secret that is referred to is named. */
+/** A secret reference must have a name. */
 const secretName = (source: unknown, path: string): Faults =>
   at(source, "secretRef") === undefined ? [] : required(at(source, "secretRef"), `${path}.secretRef`, "name")
 
-/** In the order in which the server looks for them: all but the first are too many. */
+/** In the order in which the server checks them: all but the first are too many. */
 const sources: Readonly<Record<string, Source>> = {
   emptyDir: (source, path) => {
     const limit = at(source, "sizeLimit")
@@ -160,7 +160,7 @@ const sources: Readonly<Record<string, Source>> = {
   },
   downwardAPI: (source, path) => [
     ...PathRules.mode(source, "defaultMode", path),
-    // Which of the files it is is not told.
+    // The path does not include the index of the file.
     ...arrayAt(source, "items").flatMap((file) => EnvironmentRules.fileFaults(file, path))
   ],
   fc: NetworkDiskRules.fc,
@@ -216,14 +216,14 @@ const sources: Readonly<Record<string, Source>> = {
   ]
 }
 
-/** Faults of one source that persistent volumes have, too. */
+/** Faults of a source that persistent volumes can have, too. */
 export const source = (name: string, value: unknown, path: string): Faults =>
   sources[name]?.(value, path, { isPod: false }) ?? []
 
-/** Paths by which a source is told to be one too many. */
+/** The paths of superfluous sources, if they differ from the names. */
 const tooMany: Readonly<Record<string, string>> = { downwardAPI: "downwarAPI", cephfs: "cephFS" }
 
-/** What is said of a source beside another one. */
+/** The fault of a superfluous source. */
 export const oneTooMany = (source: string, path: string): Faults => [
   FieldError.forbidden(`${path}.${tooMany[source] ?? source}`, "may not specify more than 1 volume type")
 ]
@@ -237,7 +237,7 @@ const sourceFaults = (volume: unknown, path: string, owner: Owner): Faults => {
   ]
 }
 
-/** The claim that a Pod makes itself must have a name that is one. */
+/** The generated claim of an ephemeral volume must have a valid name. */
 const ownClaim = (volume: unknown, path: string, owner: Owner): Faults => {
   const name = stringAt(volume, "name")
   if (at(volume, "ephemeral") === undefined || (owner.name ?? "") === "" || name === "") return []
@@ -247,7 +247,7 @@ const ownClaim = (volume: unknown, path: string, owner: Owner): Faults => {
   )
 }
 
-/** Faults of all volumes, and those that have none, by name. */
+/** Faults of all volumes, and the valid ones by name. */
 export const judge = (
   spec: unknown,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * `WindowsRules`: what a Pod may say for nodes that run Windows: as whom, under which account of the domain, and whether
- * its containers are processes of the node.
+ * `WindowsRules`: validates Windows options of Pods: the user, the group managed service account, and HostProcess
+ * containers.
  *
  * Source: k8s.io/kubernetes/pkg/apis/core/validation/validation.go `validateWindowsSecurityContextOptions` and
  * `validateWindowsHostProcessPod`.
@@ -15,12 +15,12 @@ const longestSpecKiB = 64
 const domainBelow = 256
 const longestUser = 104
 
-/** What a domain may be called, by one of the two systems. */
+/** NetBIOS and DNS domain names. */
 const netBios = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/
 const label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
 const dns = new RegExp(`^${label}(?:\\.${label})*$`)
 
-/** Why `DOMAIN\USER`, or `USER`, is no name of a user. */
+/** Why `DOMAIN\USER` or `USER` is not a valid user name. */
 const userFaults = (name: string): ReadonlyArray<string> => {
   if (name === "") return ["runAsUserName cannot be an empty string"]
   if ([...name].some((char) => char < " " || char === "\u007f")) {
@@ -50,7 +50,7 @@ const userFaults = (name: string): ReadonlyArray<string> => {
   ]
 }
 
-/** Faults of the options in a security context, of a Pod or of a container. */
+/** Faults of the Windows options in the security context of a Pod or container. */
 export const options = (context: unknown, path: string): Faults => {
   const of = at(context, "windowsOptions")
   if (of === undefined) return []
@@ -62,7 +62,7 @@ export const options = (context: unknown, path: string): Faults => {
       : Names.byteLength(text) > longestSpecKiB * 1024
       ? [`gmsaCredentialSpec size must be under ${longestSpecKiB} KiB`]
       : []
-  // Pointers, which are told as JSON.
+  // Pointers, which are printed as JSON.
   const told = (field: string, text: unknown, why: (text: string) => ReadonlyArray<string>): Faults =>
     typeof text !== "string" ?
       [] :
@@ -74,7 +74,7 @@ export const options = (context: unknown, path: string): Faults => {
   ]
 }
 
-/** Faults of a Pod whose containers are processes of the node: all are or none, and they have the node's network. */
+/** Faults of HostProcess containers: either all or none of a Pod are, and they use the host's network. */
 export const hostProcesses = (spec: unknown, path: string): Faults => {
   const flag = (of: unknown) => at(of, "securityContext", "windowsOptions", "hostProcess")
   const whole = flag(spec)
