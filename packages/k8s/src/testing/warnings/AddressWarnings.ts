@@ -1,5 +1,5 @@
 /**
- * `AddressWarnings`: addresses and ranges that are understood, and written as nobody should write them.
+ * `AddressWarnings`: warnings about addresses and CIDR ranges that are valid, but not in canonical form.
  *
  * Source: k8s.io/apimachinery/pkg/util/validation/ip.go.
  */
@@ -8,7 +8,7 @@ import * as RangeRules from "../server/rules/RangeRules.ts"
 import type { Warnings } from "./NodeLabelWarnings.ts"
 
 const addressOf = ({ bits, length }: RangeRules.Range): Address =>
-  // An IPv4 address in the clothes of an IPv6 address is printed as what it is.
+  // An IPv4-mapped IPv6 address is printed as IPv4.
   length === 32 || bits >> 32n === 0xffffn
     ? { bits: bits & 0xffffffffn, width: 32, size: 4 }
     : { bits, width: 128, size: 16 }
@@ -19,10 +19,10 @@ const isMapped = ({ bits, length }: RangeRules.Range): boolean => length === 128
 
 const invalidSoon = "will be considered invalid in a future Kubernetes release"
 
-/** What most addresses look like: there is nothing to say of them. */
+/** Matches most addresses quickly: those need no warning. */
 const plain = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/
 
-/** Of an address that validation has let pass. */
+/** Warnings about a valid address. */
 export const ofAddress = (path: string, value: string): Warnings => {
   if (plain.test(value)) return []
   const range = RangeRules.parse(`${value}/${value.includes(":") ? 128 : 32}`)
@@ -36,7 +36,7 @@ export const ofAddress = (path: string, value: string): Warnings => {
     : []
 }
 
-/** Of a range that validation has let pass. */
+/** Warnings about a valid range. */
 export const ofRange = (path: string, value: string): Warnings => {
   const range = RangeRules.parse(value)
   if (range === undefined) return []
@@ -58,10 +58,10 @@ export const ofRange = (path: string, value: string): Warnings => {
     : warnings
 }
 
-/** Of each address in a list. */
+/** Warnings about each address in a list. */
 export const ofAddresses = (path: string, values: ReadonlyArray<unknown>): Warnings =>
   values.flatMap((value, index) => typeof value === "string" ? ofAddress(`${path}[${index}]`, value) : [])
 
-/** Of each range in a list. */
+/** Warnings about each range in a list. */
 export const ofRanges = (path: string, values: ReadonlyArray<unknown>): Warnings =>
   values.flatMap((value, index) => typeof value === "string" ? ofRange(`${path}[${index}]`, value) : [])

@@ -1,5 +1,5 @@
 /**
- * `ClaimWarnings`: of amounts of storage, of claims and of volumes.
+ * `ClaimWarnings`: warnings about amounts of storage, claims and volumes.
  *
  * Source: k8s.io/kubernetes/pkg/api/persistentvolumeclaim/util.go, pkg/api/persistentvolume/util.go and
  * pkg/api/storage/util.go.
@@ -11,7 +11,7 @@ import * as NodeLabelWarnings from "./NodeLabelWarnings.ts"
 
 type Warnings = NodeLabelWarnings.Warnings
 
-/** Of an amount of bytes that is no whole number. */
+/** Warns about a fractional number of bytes. */
 export const ofBytes = (path: string, value: unknown): Warnings => {
   const text = typeof value === "string" || typeof value === "number" ? String(value) : ""
   return text !== "" && Quantity.billionths(text) % 1_000_000_000n !== 0n
@@ -39,7 +39,7 @@ export const ofClaim = (claim: KubeObject): Warnings => [
   ...ofClaimSpec(at(claim, "spec"), "spec")
 ]
 
-/** Kinds of volumes that have gone, in the order in which they are told. */
+/** Removed volume plugins, in the order of their warnings. */
 const gone: ReadonlyArray<readonly [source: string, since: string, until: string]> = [
   ["cephfs", "1.28", "1.31"],
   ["photonPersistentDisk", "1.11", "1.16"],
@@ -49,10 +49,10 @@ const gone: ReadonlyArray<readonly [source: string, since: string, until: string
   ["rbd", "1.28", "1.31"]
 ]
 
-/** The servers' own name of a field differs from that of the API here. */
+/** Here the name of the internal field differs from that in the API. */
 const told = (source: string): string => source === "storageos" ? "storageOS" : source
 
-/** Of the kind of a volume. */
+/** Warnings about the source of a volume. */
 export const ofSource = (volume: unknown, path: string, kinds = gone): Warnings =>
   kinds.filter(([source]) => at(volume, source) !== undefined).map(([source, since, until]) =>
     `${path}.${told(source)}: deprecated in v${since}, non-functional in v${until}+`

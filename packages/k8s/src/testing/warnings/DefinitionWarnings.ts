@@ -1,5 +1,5 @@
 /**
- * `DefinitionWarnings`: of the formats of texts in a CustomResourceDefinition that no server judges by.
+ * `DefinitionWarnings`: warnings about string formats in a CustomResourceDefinition that the server does not validate.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go, release 1.35.
  */
@@ -32,7 +32,7 @@ const formatsOf = (definition: KubeObject | undefined): ReadonlySet<string> =>
     arrayAt(definition, "spec", "versions").flatMap((version) => formatsIn(at(version, "schema", "openAPIV3Schema")))
   )
 
-/** Each is told once, and no more when it was there before. */
+/** Each format is reported once, unless it was used before. */
 export const ofDefinition = (definition: KubeObject, previous: KubeObject | undefined): ReadonlyArray<string> => {
   const before = formatsOf(previous)
   return [...formatsOf(definition)].filter((format) => !before.has(format))

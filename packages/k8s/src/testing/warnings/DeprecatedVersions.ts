@@ -1,5 +1,6 @@
 /**
- * `DeprecatedVersions`: served kinds that the newest release calls deprecated; every answer about one says so.
+ * `DeprecatedVersions`: served kinds that are deprecated in the current release. Every response about one has a
+ * warning.
  *
  * Source: the `prerelease-lifecycle` comments of k8s.io/api, release 1.35, and
  * k8s.io/apiserver/pkg/endpoints/deprecation.
@@ -31,7 +32,7 @@ const lifecycles: Readonly<Record<string, Lifecycle>> = {
   "resource.k8s.io/v1beta1 ResourceSlice": { since: "1.35", until: "1.38" }
 }
 
-/** The Warning of a kind in a version; undefined of one that is not deprecated. */
+/** The warning about a kind in a version; undefined if it is not deprecated. */
 export const warning = (apiVersion: string, kind: string): string | undefined => {
   const name = `${apiVersion} ${kind}`
   const found = lifecycles[name]

@@ -1,5 +1,5 @@
 /**
- * `NetworkWarnings`: of Services, what is behind them, what leads to them, and what may talk to whom.
+ * `NetworkWarnings`: warnings about Services, Endpoints, EndpointSlices, Ingresses and NetworkPolicies.
  *
  * Source: k8s.io/kubernetes/pkg/api/service/warnings.go, pkg/registry/core/endpoint/strategy.go,
  * pkg/registry/discovery/endpointslice/strategy.go and pkg/registry/networking.
@@ -48,13 +48,13 @@ export const ofService = (service: KubeObject): Warnings => {
   ]
 }
 
-/** Of the addresses at which a Service or an Ingress is reached. */
+/** Warnings about the load balancer addresses of a Service or Ingress. */
 export const ofBalancer = (object: KubeObject): Warnings =>
   arrayAt(object, "status", "loadBalancer", "ingress").flatMap((ingress, index) =>
     AddressWarnings.ofAddress(`status.loadBalancer.ingress[${index}]`, stringAt(ingress, "ip"))
   )
 
-/** What controllers write is in order. */
+/** Objects that controllers manage get no warnings. */
 const isManaged = ({ metadata }: KubeObject, label: string, ...by: ReadonlyArray<string>): boolean =>
   by.includes(metadata.labels?.[label] ?? "")
 

@@ -1,5 +1,5 @@
 /**
- * `NodeLabelWarnings`: labels of Nodes that have another name today, where something selects Nodes by them.
+ * `NodeLabelWarnings`: warnings about deprecated Node labels in selectors.
  *
  * Source: k8s.io/kubernetes/pkg/api/node/util.go.
  */
@@ -25,7 +25,7 @@ const deprecated: ReadonlyMap<string, string> = new Map([
   ["node-role.kubernetes.io/master", `use "node-role.kubernetes.io/control-plane" instead`]
 ])
 
-/** What is to be said of a label; nothing of most. */
+/** The warning about a label, if it is deprecated. */
 export const ofLabel = (label: string, text: (message: string) => string): Warnings => {
   const message = deprecated.get(label)
   return message === undefined ? [] : [text(message)]
@@ -37,7 +37,7 @@ const ofExpressions = (selector: unknown, path: string): Warnings =>
     return ofLabel(key, (message) => `${path}.matchExpressions[${index}].key: ${key} is ${message}`)
   })
 
-/** Of a label selector. */
+/** Warnings about a label selector. */
 export const ofSelector = (selector: unknown, path: string): Warnings => [
   ...ofExpressions(selector, path),
   ...Object.keys(objectAt(selector, "matchLabels")).flatMap((label) =>
@@ -54,11 +54,11 @@ const ofValues = (term: unknown, path: string): Warnings =>
     )
   )
 
-/** Of terms that a Node must fulfil. */
+/** Warnings about required node selector terms. */
 export const ofTerms = (terms: ReadonlyArray<unknown>, path: string): Warnings =>
   terms.flatMap((term, index) => ofExpressions(term, `${path}[${index}]`))
 
-/** Of terms that a Node had better fulfil, whose values validation has not judged. */
+/** Warnings about preferred node selector terms, whose values are not validated. */
 export const ofPreferences = (preferences: ReadonlyArray<unknown>, path: string): Warnings =>
   preferences.flatMap((preference, index) => {
     const [term, here] = [at(preference, "preference"), `${path}[${index}].preference`]

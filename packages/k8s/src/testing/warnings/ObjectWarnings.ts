@@ -1,7 +1,7 @@
 /**
- * `ObjectWarnings`: what a server says of an object that it takes all the same, by kind.
+ * `ObjectWarnings`: warnings about accepted objects, by kind.
  *
- * Servers say so since 1.22, in Warning headers: nothing is refused, and kubectl prints it.
+ * Since 1.22, servers send them in Warning headers, and kubectl prints them.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
@@ -15,7 +15,7 @@ import * as NodeLabelWarnings from "./NodeLabelWarnings.ts"
 import * as SecretWarnings from "./SecretWarnings.ts"
 import * as WorkloadWarnings from "./WorkloadWarnings.ts"
 
-/** Of an object that is created, or takes the place of `previous`. */
+/** Warnings about an object that is created or replaces `previous`. */
 export type Of = (object: KubeObject, previous: KubeObject | undefined) => ReadonlyArray<string>
 
 const none: Of = () => []
@@ -57,7 +57,7 @@ const ofRuntimeClass: Of = (runtimeClass) =>
     NodeLabelWarnings.ofLabel(label, (message) => `scheduling.nodeSelector: ${message}`)
   )
 
-/** Said of a driver that gets tokens, when it begins to. */
+/** Warns about a CSIDriver when it starts to get tokens. */
 const ofDriver: Of = (driver, previous) => {
   const requests = arrayAt(driver, "spec", "tokenRequests")
   return requests.length === 0 || at(driver, "spec", "serviceAccountTokenInSecrets") !== undefined ||
@@ -112,8 +112,8 @@ const statuses: Readonly<Record<string, Of>> = {
   "ingresses.networking.k8s.io": NetworkWarnings.ofBalancer
 }
 
-/** For objects of a collection (`deployments.apps`). */
+/** Warnings about objects of a collection (`deployments.apps`). */
 export const ofObject = (collection: string): Of => objects[collection] ?? none
 
-/** For the status subresource of a collection. */
+/** Warnings about the status of objects of a collection. */
 export const ofStatus = (collection: string): Of => statuses[collection] ?? none

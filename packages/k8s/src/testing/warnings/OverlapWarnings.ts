@@ -1,12 +1,12 @@
 /**
- * `OverlapWarnings`: files of a volume of which one would be written over another, or into it as if it were a folder.
+ * `OverlapWarnings`: warnings about files in a volume that overwrite each other, or whose path lies below another file.
  *
  * Source: k8s.io/kubernetes/pkg/api/pod/warnings.go (`warningsForOverlappingVirtualPaths`).
  */
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Warnings } from "./NodeLabelWarnings.ts"
 
-/** A file, and what it comes from where a volume has several sources. */
+/** A file, and its source in a volume with several sources. */
 interface File {
   readonly path: string
   readonly source: string
@@ -18,7 +18,7 @@ const overlap = (one: File, other: File): boolean =>
   one.path !== "" && other.path !== "" &&
   (`${one.path}/`.startsWith(`${other.path}/`) || `${other.path}/`.startsWith(`${one.path}/`))
 
-/** Each file with those before it that it meets. */
+/** A warning for each file that conflicts with earlier ones. */
 const collisions = (files: ReadonlyArray<File>): Warnings => {
   const trimmed = files.map(({ path, source }) => ({ path: path.replace(/\/+$/, ""), source }))
   return trimmed.flatMap((file, index) =>

@@ -1,5 +1,5 @@
 /**
- * `PodWarnings`: what is legal in a Pod, or in the template of one, and hardly meant.
+ * `PodWarnings`: warnings about a Pod or Pod template that is valid, but probably a mistake.
  *
  * Source: k8s.io/kubernetes/pkg/api/pod/warnings.go.
  */
@@ -98,7 +98,7 @@ const ofVolume = (volume: unknown, path: string): Warnings => [
   ...ClaimWarnings.ofSource(volume, path, [["cephfs", "1.28", "1.31"], ["rbd", "1.28", "1.31"]])
 ]
 
-/** Items that come again, by a field. */
+/** Items with a duplicate field. */
 const repeated = (items: ReadonlyArray<unknown>, field: string, path: string): Warnings => {
   const seen = new Set<string>()
   return items.flatMap((item, index) => {
@@ -111,7 +111,7 @@ const repeated = (items: ReadonlyArray<unknown>, field: string, path: string): W
 
 const byteAmounts = ["memory", "ephemeral-storage"]
 
-/** Variables that take away what an earlier one of their name says. */
+/** Variables that hide an earlier one of the same name. */
 const ofVariables = (variables: ReadonlyArray<unknown>, path: string): Warnings => {
   const seen = new Set<string>()
   return variables.flatMap((variable, index) => {
@@ -149,7 +149,7 @@ const ofContainer = (
   }
   return [
     ...annotated("container.seccomp.security.alpha.kubernetes.io", "seccompProfile", "non-functional in v1.27+"),
-    // Of a Pod it is said as it comes, see `PodPreparation`.
+    // For a Pod, `PodPreparation` warns about it as it was sent.
     ...(ofTemplate ? ofAppArmor(pod, container, metadataPath) : []),
     ...byteAmounts.flatMap((resource) =>
       ["limits", "requests"].flatMap((part) =>
@@ -165,7 +165,7 @@ const seccomp = "seccomp.security.alpha.kubernetes.io/pod"
 const quietPods = Remembered.faultless<string>()
 const quietTemplates = Remembered.faultless<string>()
 
-/** Of a Pod, or of the template of one, which stands at a path. */
+/** Warnings about a Pod, or about the template at a path. */
 const of = (pod: unknown, template: string | undefined): Warnings => {
   const spec = at(pod, "spec")
   return typeof spec !== "object" || spec === null || at(pod, "metadata", "annotations") !== undefined
@@ -213,5 +213,5 @@ const ofAll = (pod: unknown, template: string | undefined): Warnings => {
 
 export const ofPod = (pod: unknown): Warnings => of(pod, undefined)
 
-/** Of the template of Pods at a path (`spec.template`). */
+/** Warnings about the Pod template at a path (`spec.template`). */
 export const ofTemplate = (template: unknown, path: string): Warnings => of(template, path)

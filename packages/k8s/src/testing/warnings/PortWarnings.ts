@@ -1,5 +1,5 @@
 /**
- * `PortWarnings`: ports of containers that get into each other's way.
+ * `PortWarnings`: warnings about conflicting container ports.
  *
  * Source: k8s.io/kubernetes/pkg/api/pod/warnings.go.
  */
@@ -31,7 +31,7 @@ const portsOf = ([container, path]: PodSystemRules.Placed): ReadonlyArray<Port> 
     containerPort: numberAt(port, "containerPort")
   }))
 
-/** A port as Go prints a struct. */
+/** A port as Go prints the struct. */
 const print = ({ containerPort, hostIP, hostPort, name, protocol }: Port): string =>
   `{Name:${name} HostPort:${hostPort} ContainerPort:${containerPort} Protocol:${protocol} HostIP:${hostIP}}`
 

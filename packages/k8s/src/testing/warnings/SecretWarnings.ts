@@ -1,7 +1,8 @@
 /**
- * `SecretWarnings`: of a `kubernetes.io/tls` Secret whose certificate and key are none, or not a pair.
+ * `SecretWarnings`: warnings about a `kubernetes.io/tls` Secret whose certificate or key is invalid, or which do not
+ * match.
  *
- * The words are Go's (`crypto/tls.X509KeyPair`), but for those about a certificate or key that cannot be parsed.
+ * The messages are Go's (`crypto/tls.X509KeyPair`), except for those about a certificate or key that cannot be parsed.
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/secret/strategy.go.
  */

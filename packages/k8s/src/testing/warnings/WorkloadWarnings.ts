@@ -1,5 +1,5 @@
 /**
- * `WorkloadWarnings`: of what makes Pods.
+ * `WorkloadWarnings`: warnings about workloads.
  *
  * Source: k8s.io/kubernetes/pkg/registry/apps, pkg/registry/batch, pkg/registry/core and pkg/api/job/warnings.go.
  */
@@ -12,7 +12,7 @@ import * as PodWarnings from "./PodWarnings.ts"
 
 type Of = (object: KubeObject, previous: KubeObject | undefined) => Warnings
 
-/** Of a name that is no host's. */
+/** Warns about a name that is not a valid host name. */
 const ofName = ({ metadata }: KubeObject, use: string): Warnings => {
   const faults = Names.dnsLabel(metadata.name)
   return faults.length === 0 ? [] : [
@@ -23,19 +23,19 @@ const ofName = ({ metadata }: KubeObject, use: string): Warnings => {
 
 const made = "Pod names and hostnames"
 
-/** Only a new object, or one of which something else is wanted, is worth a look. */
+/** Applies only to new objects and to changes of the desired state. */
 const whenChanged = (of: (object: KubeObject) => Warnings): Of => (object, previous) =>
   previous === undefined || object.metadata.generation !== previous.metadata.generation ? of(object) : []
 
-/** Pods are changed by programs, which read no warnings. */
+/** Updates of Pods come from programs, which ignore warnings. */
 export const ofPod: Of = (pod, previous) =>
   previous === undefined ? [...ofName(pod, "the Pod's hostname"), ...PodWarnings.ofPod(pod)] : []
 
-/** Of the template at a path of keys. */
+/** Warnings about the Pod template at a path of keys. */
 export const ofTemplate = (...path: ReadonlyArray<string>): Of =>
   whenChanged((object) => PodWarnings.ofTemplate(at(object, ...path), path.join(".")))
 
-/** The same of a kind whose name becomes that of Pods. */
+/** The same for a kind whose name becomes part of its Pods' names. */
 export const ofNamedTemplate: Of = (object, previous) => [
   ...(previous === undefined ? ofName(object, made) : []),
   ...ofTemplate("spec", "template")(object, previous)
@@ -48,7 +48,7 @@ export const ofStatefulSet: Of = (set, previous) => {
     ...arrayAt(set, "spec", "volumeClaimTemplates").flatMap((claim, index) =>
       ClaimWarnings.ofClaimSpec(
         at(claim, "spec"),
-        // An update words the path otherwise than a creation.
+        // The path in an update differs from that in a creation.
         `spec.volumeClaimTemplates[${index}]${previous === undefined ? "" : ".Spec"}`
       )
     ),
