@@ -1,8 +1,8 @@
 /**
- * `AdmissionReview`: what a webhook is asked, and what its answer means.
+ * `AdmissionReview`: encodes the request to an admission webhook, and interprets its response.
  *
- * Both versions of the API have the same request. Of a `v1` response everything is checked; of a `v1beta1` one, as
- * ever, hardly anything.
+ * Both versions of the API have the same request. A `v1` response is validated completely, a `v1beta1` response hardly
+ * at all.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/webhook/request/admissionreview.go and errors/statuserror.go.
  */
@@ -24,17 +24,17 @@ export type Version = "v1" | "v1beta1"
 const group = "admission.k8s.io"
 const known: ReadonlyArray<string> = ["v1", "v1beta1"]
 
-/** The first version a webhook takes and the server knows. */
+/** The first version that the webhook accepts and the server supports. */
 export const version = (versions: ReadonlyArray<string>): Version | undefined =>
   versions.find((name): name is Version => known.includes(name))
 
 const kindOf = ({ group, kind, version }: Kind) => ({ group, version, kind })
 const resourceOf = ({ group, plural, version }: Served) => ({ group, version, resource: plural })
 
-/** A request as one webhook is to see it. */
+/** A request in the view of one webhook. */
 export interface Seen {
   readonly attributes: Attributes
-  /** The resource and kind that the webhook's rule is about. */
+  /** The resource and kind that the webhook's rule matches. */
   readonly resource: Served
   readonly kind: Kind
   /** In the version of `kind`. */
@@ -42,7 +42,7 @@ export interface Seen {
   readonly oldObject: KubeObject | undefined
 }
 
-/** The user as the API of authentication has it. */
+/** The user, in the form of authentication.k8s.io. */
 const userInfo = ({ user }: Attributes): JsonObject => ({
   ...(user.username === "" ? {} : { username: user.username }),
   ...(user.uid === undefined || user.uid === "" ? {} : { uid: user.uid }),
@@ -84,7 +84,7 @@ const field = (path: string, is: RestReply.Field["is"], type: string, struct = "
   type
 })
 
-/** What can be decoded as a reply. */
+/** How the reply is decoded. */
 export const wanted = (version: Version): RestReply.Wanted => ({
   group,
   version,
@@ -106,10 +106,10 @@ export const wanted = (version: Version): RestReply.Wanted => ({
   ]
 })
 
-/** What a webhook decided. */
+/** The decision of a webhook. */
 export interface Response {
   readonly allowed: boolean
-  /** The JSON text of a patch; `""` for none. */
+  /** The JSON text of the patch; `""` for none. */
   readonly patch: string
   readonly patchType: string
   readonly status: JsonObject | undefined
@@ -117,7 +117,7 @@ export interface Response {
   readonly auditAnnotations: ReadonlyArray<readonly [key: string, value: string]>
 }
 
-/** Bytes in base64 as Go reads them, as text; line breaks do not matter. */
+/** Decodes base64 to text as Go does, ignoring line breaks. */
 const decodeBase64 = (text: string): Result.Result<string, string> => {
   const clean = text.replace(/[\r\n]/g, "")
   const bad = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(clean)
@@ -129,7 +129,7 @@ const decodeBase64 = (text: string): Result.Result<string, string> => {
   return Result.fail(`illegal base64 data at input byte ${bad < 0 ? clean.length - clean.length % 4 : bad}`)
 }
 
-/** Why the reply cannot be decoded beyond the types of its fields. */
+/** Why the reply cannot be decoded, apart from the types of its fields. */
 export const decodeFault = (review: JsonObject): string | undefined => {
   const patch = decodeBase64(stringAt(review, "response", "patch"))
   if (Result.isFailure(patch)) return patch.failure
@@ -147,7 +147,7 @@ export const decodeFault = (review: JsonObject): string | undefined => {
   return undefined
 }
 
-/** The decision, or what is wrong with the reply. */
+/** The decision, or the fault of the reply. */
 export const verify = (
   version: Version,
   uid: string,
@@ -199,7 +199,7 @@ const v1Fault = (
   return patchType === "" ? "webhook returned invalid response.patchType of \"\"" : undefined
 }
 
-/** The refusal of a request by the webhook of that name. */
+/** The refusal of a request by the webhook with that name. */
 export const denied = (name: string, status: JsonObject | undefined): StatusError.StatusError => {
   const { code, details, message, metadata = {}, reason, status: outcome } = (status ?? {}) as Partial<Status>
   const by = `admission webhook ${FieldError.quote(name)} denied the request`

@@ -1,9 +1,9 @@
 /**
- * `Catalogue`: the kinds of a cluster with their schemas, without references, as type checks of policies need them.
+ * `Catalogue`: the kinds of a cluster with their schemas, without references, for type checking of policies.
  *
- * Kinds of Kubernetes come from the generated tables, those of custom resources from their definitions, with the whole
- * of the metadata. A type that contains itself ends in an empty object. Amounts have no type (they are strings or
- * numbers), so nothing is seen of them.
+ * Built-in kinds come from the generated tables, custom ones from their definitions, with complete metadata. A
+ * recursive type ends in an empty object. Quantities have no type (they are strings or numbers), so they are not
+ * checked.
  *
  * Source: k8s.io/apiserver/pkg/cel/openapi/resolver.
  */
@@ -16,7 +16,7 @@ const empty: Schema.Schema = { type: "object" }
 const quantity = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
-/** A definition with everything that it refers to. */
+/** A definition with all references resolved. */
 const whole = (definition: Definition, around: ReadonlySet<string>): Schema.Schema => {
   const { format, items, properties, ref, type, values } = definition
   if (ref !== undefined) {
@@ -50,7 +50,7 @@ const ofDefinition = (definition: unknown, name: string): Schema.Schema | undefi
   return { ...objectAt(schema), properties }
 }
 
-/** The catalogue of a cluster that has the CustomResourceDefinitions. */
+/** The catalogue of a cluster with these CustomResourceDefinitions. */
 export const make = (customs: Iterable<unknown>): Catalogue => {
   const known = [...customs]
   const custom = (group: string, of: (definition: unknown) => boolean) =>

@@ -1,8 +1,9 @@
 /**
- * `CelVariables`: a request of admission as CEL expressions see it, in match conditions and in policies.
+ * `CelVariables`: the variables for an admission request in CEL expressions, in match conditions and policies.
  *
- * `request` has what Go's JSON of it has: the name, namespace and subresource, and parts of the user, are missing where
- * they are empty. The objects have what they have. `authorizer` asks on behalf of the user of the request, or of a service account.
+ * `request` has the fields of its JSON form in Go: name, namespace, subresource and parts of the user are missing if
+ * they are empty. Objects are passed as they are. `authorizer` checks the permissions of the requesting user, or of a
+ * service account.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/cel/{activation,condition}.go.
  */
@@ -40,7 +41,7 @@ const request = ({ attributes, kind, resource }: Seen) => {
   }
 }
 
-/** Who decides for `authorizer`. */
+/** The decisions behind `authorizer`. */
 const decider = ({ authorizer }: Pick<Server, "authorizer">, { user }: Attributes): Authorizer.Decide => (question) => {
   const account = question.user === undefined ? undefined : splitServiceAccount(question.user)
   const asking = account === undefined ? user : serviceAccount(account.namespace, account.name)
@@ -62,7 +63,7 @@ const decider = ({ authorizer }: Pick<Server, "authorizer">, { user }: Attribute
   return { allowed, reason }
 }
 
-/** The variables of a request, as one webhook or policy sees it. */
+/** The variables of a request, in the view of one webhook or policy. */
 export const make = (server: Pick<Server, "authorizer">, seen: Seen): Variables => {
   const { attributes, object, oldObject } = seen
   const { name, namespace, resource, subresource } = attributes

@@ -1,8 +1,9 @@
 /**
- * `CertificatePlugins`: who may approve and sign the requests of a signer, and what the signer of clients never signs.
+ * `CertificatePlugins`: restricts who may approve and sign certificate requests of a signer, and which subjects the
+ * signer of client certificates may sign.
  *
- * Approving takes the verb `approve`, writing a certificate or conditions the verb `sign`, on the resource `signers`:
- * of the signer's name, or of `DOMAIN/*`. The rights to the request itself are asked before, as everywhere.
+ * Approving requires the verb `approve`, and writing a certificate or conditions the verb `sign`, on the resource
+ * `signers` with the signer's name or `DOMAIN/*`. Permission for the request itself was checked before, as always.
  *
  * Source: k8s.io/kubernetes/plugin/pkg/admission/certificates and pkg/apis/certificates/authorization.
  */
@@ -29,7 +30,7 @@ const mayAs = (
     authorizer.authorize(user, Attributes.resource({ verb, group, resource: "signers", name })).allowed
   )
 
-/** A plugin that asks for a right to the signer where a subresource is written. */
+/** A plugin that requires a permission for the signer if a subresource is written. */
 const guard = (
   name: string,
   subresource: string,
@@ -54,7 +55,7 @@ const guard = (
 /** `CertificateApproval`. */
 export const approval = guard("CertificateApproval", "approval", "approve", () => true)
 
-/** `CertificateSigning`: only what is written of a signer is asked about. */
+/** `CertificateSigning`: applies only to the fields that a signer writes. */
 export const signing = guard(
   "CertificateSigning",
   "status",
@@ -67,7 +68,7 @@ export const signing = guard(
 
 const clientSigner = "kubernetes.io/kube-apiserver-client"
 
-/** `CertificateSubjectRestriction`: nobody becomes a master by a certificate. */
+/** `CertificateSubjectRestriction`: no client certificate can contain the group `system:masters`. */
 export const subjectRestriction = (): Admission.Plugin => ({
   name: "CertificateSubjectRestriction",
   handles: ({ operation, resource, subresource }) =>

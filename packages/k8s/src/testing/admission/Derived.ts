@@ -1,7 +1,7 @@
 /**
- * `Derived`: what is worked out from the stored objects of one collection, once, until the collection changes.
+ * `Derived`: compiles the stored objects of a collection, and caches the result until the collection changes.
  *
- * An object that stays is compiled once. An empty collection costs a request one comparison.
+ * An object that does not change is compiled once. For an empty collection a request costs one comparison.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Storage } from "../../api/Storage.ts"

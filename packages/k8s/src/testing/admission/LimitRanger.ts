@@ -1,6 +1,6 @@
 /**
- * `LimitRanger`: gives containers the requests and limits that the LimitRanges of their namespace have for them, and
- * refuses Pods and claims that are outside of what these allow.
+ * `LimitRanger`: gives containers the default requests and limits in the LimitRanges of their namespace, and refuses
+ * Pods and claims that violate these.
  *
  * Source: k8s.io/kubernetes/plugin/pkg/admission/limitranger/admission.go.
  */
@@ -23,7 +23,7 @@ const entries = (limit: unknown, key: string): ReadonlyArray<readonly [name: str
     a < b ? -1 : 1
   )
 
-/** Requests and limits for containers that have none. */
+/** The default requests and limits of containers. */
 const defaultsOf = (range: KubeObject): { readonly requests: Amounts; readonly limits: Amounts } => {
   const containers = limitsOf(range).filter((limit) => stringAt(limit, "type") === "Container")
   const all = (key: string) => Object.fromEntries(containers.flatMap((limit) => entries(limit, key)))
@@ -33,7 +33,7 @@ const defaultsOf = (range: KubeObject): { readonly requests: Amounts; readonly l
 const missing = (own: Amounts, defaults: Amounts): Amounts =>
   Object.fromEntries(Object.entries(defaults).filter(([name]) => !(name in own)))
 
-/** A container with its defaults, and what is said about them. */
+/** A container with its defaults, and the text of the annotation about them. */
 const completed = (
   container: unknown,
   defaults: ReturnType<typeof defaultsOf>,

@@ -1,9 +1,9 @@
 /**
- * `Matching`: which requests a webhook or a policy is about.
+ * `Matching`: which requests match a webhook or a policy.
  *
- * Rules name operations, groups, versions, resources and scope. A rule about another version of the same objects is
- * meant, too, under the match policy `Equivalent`; the objects are then shown in that version. Selectors look at the
- * labels of the namespace, of the new and of the old object.
+ * Rules name operations, groups, versions, resources and scope. Under the match policy `Equivalent`, a rule for another
+ * version of the same objects matches as well, and the objects are then converted to that version. Selectors apply to
+ * the labels of the namespace, of the new and of the old object.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/{webhook/{predicates,generic},policy/generic},
  * k8s.io/kubernetes/pkg/kubeapiserver/admission/exclusion.
@@ -17,13 +17,13 @@ import type { Attributes, Kind } from "./Plugin.ts"
 import { type Registry, type Served, subresource as subresourceOf } from "../server/Registry.ts"
 import * as StatusError from "../../api/StatusError.ts"
 
-/** A rule, compiled. */
+/** A compiled rule. */
 export interface Rule {
   readonly operations: ReadonlyArray<string>
   readonly apiGroups: ReadonlyArray<string>
   readonly apiVersions: ReadonlyArray<string>
   readonly resources: ReadonlyArray<readonly [resource: string, subresource: string]>
-  /** Only of policies; empty for all. */
+  /** Only in policies; empty matches all. */
   readonly resourceNames: ReadonlyArray<string>
   readonly scope: string
 }
@@ -47,7 +47,7 @@ export const rule = (value: unknown): Rule => ({
 
 const has = (items: ReadonlyArray<string>, wanted: string): boolean => items.includes("*") || items.includes(wanted)
 
-/** Whether a rule is about a request, taken to be one for `resource`. */
+/** Whether a rule matches a request, as if it were for `resource`. */
 export const ruleMatches = (rule: Rule, attributes: Attributes, resource: Served = attributes.resource): boolean => {
   const { name, operation, subresource } = attributes
   return has(rule.operations, operation) && has(rule.apiGroups, resource.group) &&
@@ -58,17 +58,17 @@ export const ruleMatches = (rule: Rule, attributes: Attributes, resource: Served
     (rule.resourceNames.length === 0 || rule.resourceNames.includes(name))
 }
 
-/** A Namespace is no object of a namespace, though its requests name one. */
+/** Whether an object is namespaced. A Namespace is not, although its requests have a namespace. */
 const isNamespaced = ({ namespace, resource }: Attributes): boolean =>
   namespace !== "" && resource.collection !== "namespaces"
 
-/** A request as a webhook or policy sees it: under a resource that one of its rules names. */
+/** The resource and kind under which a webhook or policy sees a request: those that its rule names. */
 export interface Invocation {
   readonly resource: Served
   readonly kind: Kind
 }
 
-/** The first rule's view of a request; undefined if no rule is about it. */
+/** The view of the first rule that matches; undefined if none does. */
 export const invocation = (
   rules: ReadonlyArray<Rule>,
   equivalent: boolean,
@@ -88,7 +88,7 @@ export const invocation = (
 
 const known = new WeakMap<Served, Map<string, ReadonlyArray<Served>>>()
 
-/** The other resources under which the objects of a resource are served, with the same subresource. */
+/** The other resources that serve the objects of a resource and have the same subresource. */
 const equivalents = (
   registry: Registry,
   resource: Served,
@@ -107,17 +107,17 @@ const equivalents = (
   return found
 }
 
-/** The kind of the objects that a resource, or one of its subresources, takes. */
+/** The kind of the objects in requests for a resource or one of its subresources. */
 export const kindOf = (resource: Served, subresource: string): Kind =>
   subresource === "" ? resource : subresourceOf(resource, subresource) ?? resource
 
-/** A label selector of an object, compiled; undefined for one that selects everything. */
+/** A compiled label selector; undefined if it selects everything. */
 export const selector = (value: unknown): Selector.LabelSelector | undefined => {
   const parsed = Selector.fromObject(value as Selector.LabelSelectorObject | undefined)
   return parsed === undefined || parsed.length === 0 ? undefined : parsed
 }
 
-/** Whether the request is in a namespace that is selected; what is in none always is. */
+/** Whether the namespace of a request is selected. Cluster-scoped objects other than Namespaces always are. */
 export const namespaceMatches = (
   selector: Selector.LabelSelector | undefined,
   attributes: Attributes,
@@ -126,7 +126,7 @@ export const namespaceMatches = (
   const { namespace, object, operation, resource, subresource } = attributes
   const isNamespace = resource.collection === "namespaces"
   if (selector === undefined || (namespace === "" && !isNamespace)) return Result.succeed(true)
-  // The labels a Namespace is to have, not those it had.
+  // A Namespace is selected by its new labels.
   const written = isNamespace && subresource === "" && (operation === "CREATE" || operation === "UPDATE")
   const found = written ? object : storage.get("namespaces", namespace)
   return found === undefined
@@ -153,7 +153,7 @@ const configurations: ReadonlySet<string> = new Set([
   "MutatingAdmissionPolicyBinding"
 ])
 
-/** No webhook is asked about what is configured of admission: one could lock oneself out. */
+/** Webhooks are not called for the configuration of admission, so that nobody can lock themselves out. */
 export const isExempt = ({ kind }: Attributes): boolean =>
   kind.group === "admissionregistration.k8s.io" && configurations.has(kind.kind)
 
@@ -170,10 +170,15 @@ const unjudged: ReadonlySet<string> = new Set([
   "subjectaccessreviews.authorization.k8s.io"
 ])
 
-/** Policies judge neither policies nor reviews, on which a cluster depends; configurations of webhooks they do. */
+/**
+ * Policies do not apply to policies and reviews, on which a cluster depends. They do apply to webhook configurations.
+ */
 export const isUnjudged = ({ resource: { group, plural } }: Attributes): boolean => unjudged.has(`${plural}.${group}`)
 
-/** Whether requests for a resource or its subresource bring objects of the resource: for `status`, not for `scale`. */
+/**
+ * Whether requests for a resource or its subresource contain objects of the resource: those for `status` do, those for
+ * `scale` do not.
+ */
 export const bringsObjects = (resource: Served, subresource: string): boolean => {
   const { group, kind } = kindOf(resource, subresource)
   return kind === resource.kind && group === resource.group

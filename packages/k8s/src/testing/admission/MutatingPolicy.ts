@@ -1,9 +1,10 @@
 /**
- * `MutatingPolicy`: the admission plugin of MutatingAdmissionPolicies.
+ * `MutatingPolicy`: the admission plugin for MutatingAdmissionPolicies.
  *
- * The mutations of a policy are applied in order, each to what the one before it left: an apply configuration is merged
- * as server-side apply merges, without anybody owning the fields; a JSON patch is applied as one, and not at all if a
- * `test` in it fails. If an object changed late, policies that want it are applied once more.
+ * The mutations of a policy are applied in order, each to the result of the previous one. An apply configuration is
+ * merged as by server-side apply, but without ownership. A JSON patch is skipped if one of its `test` operations fails.
+ * If the object changed after a policy was applied, policies with the reinvocation policy `IfNeeded` are applied once
+ * more.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/policy/mutating.
  */
@@ -76,7 +77,7 @@ const compile = (object: KubeObject): Compiled => {
 
 type Patched = Result.Result<unknown, string>
 
-/** The names of types in an apply configuration must tell where in the object they stand. */
+/** The type names in an apply configuration must match their position in the object. */
 const misnamed = (value: Value, path: string): ReadonlyArray<string> => {
   if (value instanceof ListValue) return value.toArray().flatMap((item) => misnamed(item, path))
   if (!(value instanceof MapValue)) return []
@@ -92,7 +93,7 @@ const misnamed = (value: Value, path: string): ReadonlyArray<string> => {
     : []
 }
 
-/** Where a value has lists, maps or objects that can only be replaced as a whole. */
+/** The paths of lists, maps and objects in a value that can only be replaced as a whole. */
 const atomics = (type: Type | undefined, value: unknown, path: string): ReadonlyArray<string> => {
   if (type === undefined) return []
   if (JsonValue.isObject(value) && type.map !== undefined) {
@@ -129,7 +130,7 @@ const merged = ({ kind, object, resource }: Seen, value: Value): Patched => {
   )
 }
 
-/** The operations of a list of `JSONPatch`. */
+/** The operations in a list of `JSONPatch`. */
 const operations = (value: Value): Result.Result<ReadonlyArray<unknown>, string> => {
   if (!(value instanceof ListValue)) return Result.fail("unsupported return type from JSONPatch expression")
   const made: Array<unknown> = []
@@ -147,13 +148,13 @@ const patchedBy = ({ object }: Seen, value: Value): Patched => {
   if (Result.isFailure(list)) return Result.fail(list.failure)
   const applied = JsonPatch.apply(object, list.success)
   if (Result.isSuccess(applied)) return Result.succeed(applied.success)
-  // A test that fails is an answer, too.
+  // A failed test means that the patch is skipped.
   return /test(?:ing value .*)? failed/.test(applied.failure.message)
     ? Result.succeed(object)
     : Result.fail(`JSON Patch: ${applied.failure.message}`)
 }
 
-/** A changed object as its kind reads it. */
+/** Decodes a changed object as its kind. */
 const read = ({ attributes, kind, resource }: Seen, value: unknown): Result.Result<KubeObject, string> => {
   const typed = { ...objectAt(value), apiVersion: apiVersionOf(kind), kind: kind.kind }
   if (!Matching.bringsObjects(resource, attributes.subresource)) return Result.succeed(asObject(typed))
@@ -163,7 +164,7 @@ const read = ({ attributes, kind, resource }: Seen, value: unknown): Result.Resu
     : Result.fail(decoded.failure.body.message ?? "")
 }
 
-/** One mutation of an object. */
+/** Applies one mutation to an object. */
 const mutate = (
   server: Admission.Server,
   invocation: Policies.Invocation<Compiled>,
@@ -179,7 +180,7 @@ const mutate = (
   return Result.flatMap(changed, (value) => read(seen, value))
 }
 
-/** What policies remember from round to round. */
+/** The state of policies between the two rounds. */
 interface Notes {
   waiting: Set<string>
   readonly again: Set<string>
@@ -193,7 +194,7 @@ const wake = (notes: Notes): void => {
 
 interface Denial {
   readonly message: string
-  /** Only of a policy that was asked. */
+  /** Set only for a policy that was evaluated. */
   readonly reason: string | undefined
 }
 
@@ -207,7 +208,7 @@ const denial = (
     : `policy '${policy.name}' with binding '${binding.name}' denied request: ${message}`
 })
 
-/** All denials in one refusal, which speaks with the words of the first. */
+/** One refusal for all denials, with the message of the first. */
 const refusal = (attributes: Admission.Attributes, denials: ReadonlyArray<Denial>): StatusError.StatusError => {
   const { body } = Admission.forbidden(attributes, "admission request denied by policy")
   const causes = [...body.details?.causes ?? [], ...denials.map(({ message }) => ({ message }))]

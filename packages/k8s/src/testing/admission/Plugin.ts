@@ -1,4 +1,4 @@
-/** `Plugin`: what admission asks, and what of a write it is told. */
+/** `Plugin`: the interface of admission plugins, and what they learn of a write. */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as Effect from "effect/Effect"
 import type { JsonObject } from "../../schema/JsonValue.ts"
@@ -15,13 +15,13 @@ export interface Kind {
   readonly kind: string
 }
 
-/** The two rounds of the mutating plugins of one request. */
+/** The rounds of mutating admission of one request. */
 export interface Rounds {
-  /** 1 while plugins are asked once more. */
+  /** 1 in the reinvocation. */
   readonly number: 0 | 1
-  /** Has every plugin asked once more after this round. */
+  /** Requests a reinvocation of every mutating plugin after this round. */
   readonly repeat: () => void
-  /** What plugins remember from round to round, by their name. */
+  /** The state of plugins between rounds, by plugin name. */
   readonly notes: Map<string, unknown>
 }
 
@@ -29,40 +29,40 @@ export interface Rounds {
 export interface Attributes {
   readonly operation: Operation
   readonly resource: Served
-  /** The kind of the objects; another than the resource's in subresources such as scale. */
+  /** The kind of the objects, which differs from the resource's in subresources such as scale. */
   readonly kind: Kind
   /** `""` for the object itself. */
   readonly subresource: string
-  /** Of a Namespace: its own name. */
+  /** For a Namespace: its own name. */
   readonly namespace: string
-  /** `""` while a name is still to be generated. */
+  /** `""` while the name has not been generated yet. */
   readonly name: string
-  /** Absent of a deletion. */
+  /** Absent in a deletion. */
   readonly object: KubeObject | undefined
-  /** Absent of a creation. */
+  /** Absent in a creation. */
   readonly oldObject: KubeObject | undefined
-  /** `CreateOptions` and the like; none of a CONNECT. */
+  /** `CreateOptions` and the like; undefined in a CONNECT. */
   readonly options: () => JsonObject | undefined
   readonly user: UserInfo
   readonly dryRun: boolean
   readonly rounds: Rounds
-  /** Until when webhooks may be waited for. */
+  /** The time by which webhooks must have answered. */
   readonly deadline: () => Deadline
-  /** Adds a Warning header to the answer. */
+  /** Adds a Warning header to the response. */
   readonly warn: (text: string) => void
-  /** Annotates the audit event. */
+  /** Adds an annotation to the audit event. */
   readonly annotate: (key: string, value: string) => void
-  /** A new one at every call. */
+  /** A new UUID at every call. */
   readonly uuid: () => string
 }
 
 export interface Plugin {
   readonly name: string
-  /** False where the plugin has nothing to say; it is not asked then. Called for every write: must be quick. */
+  /** Whether the plugin applies to a request; by default it always does. Called for every write, so it must be fast. */
   readonly handles?: (attributes: Attributes) => boolean
-  /** The object to go on with. Only asked where there is one. */
+  /** Returns the object with which to continue. Called only if there is an object. */
   readonly mutate?: (attributes: Attributes, object: KubeObject) => Effect.Effect<KubeObject, StatusError.StatusError>
-  /** Asked in place of `mutate` about a deletion, which has no object to change. */
+  /** Called instead of `mutate` for a deletion, which has no object to change. */
   readonly consult?: (attributes: Attributes) => Effect.Effect<void, StatusError.StatusError>
   readonly validate?: (attributes: Attributes) => Effect.Effect<void, StatusError.StatusError>
 }

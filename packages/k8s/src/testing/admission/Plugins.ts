@@ -1,8 +1,7 @@
 /**
- * `Plugins`: the admission plugins of a server, in the order a real server asks them.
+ * `Plugins`: the admission plugins of a server, in the order of a real server.
  *
- * Those of the list are always on. A plugin of the user's own comes after what a real server has compiled in, and
- * before policies and webhooks.
+ * The built-in ones are always on. The user's own plugins come after them, but before policies, webhooks and quotas.
  *
  * Source: k8s.io/kubernetes/pkg/kubeapiserver/options/plugins.go (`AllOrderedPlugins`, `DefaultOffAdmissionPlugins`).
  */
@@ -17,10 +16,10 @@ import * as StoragePlugins from "./StoragePlugins.ts"
 import * as ValidatingPolicy from "./ValidatingPolicy.ts"
 import * as Webhooks from "./Webhooks.ts"
 
-/** A plugin that is made for a server. */
+/** Makes a plugin for a server. */
 export type Factory = (server: Admission.Server) => Admission.Plugin
 
-/** In front of the user's plugins. */
+/** Before the user's plugins. */
 const first: ReadonlyArray<Factory> = [
   LimitRanger.plugin,
   PodPlugins.taintNodesByCondition,
@@ -47,7 +46,7 @@ const last: ReadonlyArray<Factory> = [
   ResourceQuota.plugin
 ]
 
-/** Every plugin of a server, in order. */
+/** All plugins of a server, in order. */
 export const make = (
   server: Admission.Server,
   own: ReadonlyArray<Admission.Plugin | Factory>

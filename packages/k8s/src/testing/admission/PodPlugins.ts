@@ -1,5 +1,5 @@
 /**
- * `PodPlugins`: the small plugins about Pods: priority, tolerations of failing nodes, runtime classes, where a node is.
+ * `PodPlugins`: the small plugins for Pods: priority, tolerations of failing nodes, runtime classes, node topology.
  *
  * Source: k8s.io/kubernetes/plugin/pkg/admission/{priority,defaulttolerationseconds,runtimeclass,nodetaint,
  * podtopologylabels}.
@@ -41,10 +41,10 @@ const priorityClass = (object: KubeObject): PriorityClass => {
 
 const none: PriorityClass = { name: "", value: 0, isDefault: false, preemptionPolicy: "PreemptLowerPriority" }
 
-/** `Priority`: a Pod gets the number of its class. */
+/** `Priority`: sets a Pod's priority from its class. */
 export const priority = ({ storage }: Admission.Server): Admission.Plugin => {
   const classes = Derived.collection(storage, priorityClasses, priorityClass)
-  /** Of several, the one with the lowest value. */
+  /** The default class; among several, the one with the lowest value. */
   const byDefault = (): PriorityClass | undefined =>
     classes().filter(({ isDefault }) => isDefault).sort((a, b) => a.value - b.value)[0]
 
@@ -75,7 +75,7 @@ export const priority = ({ storage }: Admission.Server): Admission.Plugin => {
     }))
   }
 
-  /** Clients that know nothing of priorities leave out what was computed. */
+  /** Restores the computed priority if a client that does not know it omits it. */
   const updated = (pod: KubeObject, old: KubeObject | undefined): KubeObject => {
     const kept = ["priority", "preemptionPolicy"].filter((key) =>
       at(pod, "spec", key) === undefined && at(old, "spec", key) !== undefined
@@ -112,7 +112,7 @@ export const priority = ({ storage }: Admission.Server): Admission.Plugin => {
 
 const failing = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]
 
-/** `DefaultTolerationSeconds`: five minutes on a node that fails. */
+/** `DefaultTolerationSeconds`: tolerates a failing node for five minutes. */
 export const defaultTolerationSeconds = (): Admission.Plugin => ({
   name: "DefaultTolerationSeconds",
   handles: writes("pods", "CREATE", "UPDATE"),
@@ -134,7 +134,7 @@ export const defaultTolerationSeconds = (): Admission.Plugin => ({
   }
 })
 
-/** `TaintNodesByCondition`: a new node is not ready. */
+/** `TaintNodesByCondition`: taints a new node as not ready. */
 export const taintNodesByCondition = (): Admission.Plugin => ({
   name: "TaintNodesByCondition",
   handles: writes("nodes", "CREATE"),
@@ -149,7 +149,7 @@ export const taintNodesByCondition = (): Admission.Plugin => ({
   }
 })
 
-/** `RuntimeClass`: the overhead and the nodes of the class. */
+/** `RuntimeClass`: sets the overhead and the scheduling of the class. */
 export const runtimeClass = ({ storage }: Admission.Server): Admission.Plugin => {
   const classOf = (pod: unknown): KubeObject | undefined =>
     storage.get("runtimeclasses.node.k8s.io", stringAt(pod, "spec", "runtimeClassName"))
@@ -205,17 +205,19 @@ export const runtimeClass = ({ storage }: Admission.Server): Admission.Plugin =>
   }
 }
 
-/** What a Pod tells of where its node is. */
+/** The topology labels that a Pod gets from its node. */
 const places = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"]
 
-/** `PodTopologyLabels`: a Pod that gets a node gets its zone and region, too, whatever it had for them before. */
+/**
+ * `PodTopologyLabels`: a Pod that is bound to a node gets the node's zone and region, replacing any previous values.
+ */
 export const podTopologyLabels = ({ storage }: Admission.Server): Admission.Plugin => ({
   name: "PodTopologyLabels",
   handles: ({ operation, resource, subresource }) =>
     operation === "CREATE" && resource.collection === "pods" && (subresource === "" || subresource === "binding"),
   mutate: ({ subresource }, object) => {
     const bound = subresource === "binding"
-    // What is bound to anything else is refused later.
+    // A binding to another kind is refused later.
     if (bound && stringAt(object, "target", "kind") !== "Node") return Effect.succeed(object)
     const name = bound ? stringAt(object, "target", "name") : stringAt(object, "spec", "nodeName")
     const labels = name === "" ? undefined : storage.get("nodes", name)?.metadata.labels

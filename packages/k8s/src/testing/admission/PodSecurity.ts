@@ -1,10 +1,10 @@
 /**
- * `PodSecurity`: holds the Pods of a namespace to the security level that its labels name.
+ * `PodSecurity`: enforces the Pod Security level in the labels of a namespace.
  *
- * A Pod that violates what is enforced is refused. Workloads are not, as it is their Pods that count, but whoever writes
- * one is warned, and so is whoever writes a Pod that violates what is warned of. Labels that cannot be read are refused;
- * where a stricter level comes to be enforced, the answer names the Pods that violate it already. A write of a Pod that
- * changes no image and adds no container is not looked at: a Pod that is there stays.
+ * A Pod that violates the enforced level is refused. Workloads are never refused, since only Pods count, but writing
+ * one causes a warning, as does writing a Pod that violates the warn level. Invalid labels are refused. If a stricter
+ * level is enforced, the response warns about existing Pods that violate it. A write of a Pod that changes no image and
+ * adds no container is not checked, so existing Pods can be updated.
  *
  * Source: k8s.io/pod-security-admission/admission and k8s.io/kubernetes/plugin/pkg/admission/security/podsecurity.
  */
@@ -17,7 +17,7 @@ import * as Admission from "../Admission.ts"
 import * as Checks from "./PodSecurityChecks.ts"
 import * as Levels from "./PodSecurityLevels.ts"
 
-/** Where kinds have the template of their Pods. */
+/** The path of the Pod template, by kind. */
 const templates: Readonly<Record<string, ReadonlyArray<string>>> = {
   podtemplates: ["template"],
   replicationcontrollers: ["spec", "template"],
@@ -34,7 +34,7 @@ const parts: ReadonlySet<string> = new Set(["", "ephemeralcontainers", "resize"]
 
 const image = (container: unknown): string => stringAt(container, "image")
 
-/** Whether containers came or got another image. */
+/** Whether containers were added or have another image. */
 const isNews = (pod: KubeObject | undefined, old: KubeObject | undefined): boolean =>
   ["containers", "initContainers"].some((key) => {
     const [now, before] = [arrayAt(pod, "spec", key), arrayAt(old, "spec", key)]
@@ -46,7 +46,7 @@ const isNews = (pod: KubeObject | undefined, old: KubeObject | undefined): boole
     return before === undefined || image(container) !== image(before)
   })
 
-/** What of the Pods that are there violates a level: of those with the same faults, the first by name is told. */
+/** The existing Pods that violate a level. Among Pods with the same violations, the first one by name is reported. */
 const told = (pods: ReadonlyArray<KubeObject>, namespace: string, standard: Levels.Standard): ReadonlyArray<string> => {
   const by = new Map<string, Array<string>>()
   for (const pod of pods) {
@@ -82,7 +82,7 @@ export const plugin = ({ storage }: Admission.Server): Admission.Plugin => {
     return undefined
   }
 
-  /** Judges a Pod, or the template of some, which is never refused. */
+  /** Checks a Pod or a Pod template, which is never refused. */
   const fault = (attributes: Admission.Attributes, pod: unknown, isPod: boolean) => {
     const { annotate, name, namespace, object, resource, warn } = attributes
     const { faults, policy } = Levels.read(storage.get("namespaces", namespace)?.metadata.labels)

@@ -1,9 +1,9 @@
 /**
- * `PodSecurityChecks`: the Pod Security Standards, `baseline` and `restricted`, as each release reads them.
+ * `PodSecurityChecks`: the Pod Security Standards `baseline` and `restricted`, by release.
  *
- * A check belongs to a level and has a reading from some release on; the restricted level adds its own checks to those
- * of baseline, but for those that its own take the place of. All checks are made, baseline's first, and every one that
- * fails says why, and of which containers.
+ * A check belongs to a level and has a version for each release that changed it. The restricted level includes the
+ * checks of baseline, except for those that it replaces. All checks are made, those of baseline first, and each failed
+ * one reports the reason and the containers.
  *
  * Source: k8s.io/pod-security-admission/policy.
  */
@@ -11,10 +11,10 @@ import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import * as FieldError from "../../schema/FieldError.ts"
 import type { Standard } from "./PodSecurityLevels.ts"
 
-/** A Pod, or the template of some. */
+/** A Pod, or a Pod template. */
 type Pod = unknown
 
-/** Why a Pod may not be. */
+/** Why a Pod is not allowed. */
 export interface Violation {
   readonly reason: string
   readonly detail: string
@@ -24,9 +24,9 @@ type Reading = (pod: Pod) => Violation | undefined
 
 interface Check {
   readonly level: "baseline" | "restricted"
-  /** By the minor version from which on they count, ascending. */
+  /** The versions of the check with the minor release in which each starts, ascending. */
   readonly readings: ReadonlyArray<readonly [since: number, reading: Reading]>
-  /** The check of baseline that is not made in its presence. */
+  /** The check of baseline that this one replaces. */
   readonly insteadOf?: string
 }
 
@@ -49,7 +49,7 @@ const security = (of: unknown, ...path: ReadonlyArray<string>): unknown => at(of
 
 const ofPod = (pod: Pod, ...path: ReadonlyArray<string>): unknown => security(at(pod, "spec"), ...path)
 
-/** Those that set something they may not: the Pod itself, its containers. */
+/** The parts that set something forbidden: the Pod itself, its containers. */
 const setters = (pod: boolean, some: ReadonlyArray<unknown>): ReadonlyArray<string> => [
   ...(pod ? ["pod"] : []),
   ...(some.length === 0 ? [] : [containers(some)])
@@ -58,11 +58,11 @@ const setters = (pod: boolean, some: ReadonlyArray<unknown>): ReadonlyArray<stri
 const violation = (reason: string, bad: boolean, detail: () => string): Violation | undefined =>
   bad ? { reason, detail: detail() } : undefined
 
-/** What Windows does not know need not be set in its Pods. */
+/** Skips a check for Windows Pods, to which the setting does not apply. */
 const butWindows = (reading: Reading): Reading => (pod) =>
   stringAt(pod, "spec", "os", "name") === "windows" ? undefined : reading(pod)
 
-/** In a user namespace of its own, root is nobody on the node. */
+/** Skips a check for Pods with their own user namespace, in which root has no privileges on the node. */
 const butOwnUsers = (reading: Reading): Reading => (pod) =>
   at(pod, "spec", "hostUsers") === false ? undefined : reading(pod)
 
@@ -95,7 +95,7 @@ const appArmor: Reading = (pod) => {
 const added = (container: unknown): ReadonlyArray<string> =>
   arrayAt(security(container, "capabilities"), "add").map(String)
 
-/** Containers that add what is not among these. */
+/** Containers that add capabilities other than the allowed ones. */
 const adding = (pod: Pod, allowed: ReadonlySet<string>) => {
   const beyond = (container: unknown) => added(container).filter((name) => !allowed.has(name))
   const bad = containersOf(pod).filter((container) => beyond(container).length > 0)
@@ -248,7 +248,7 @@ const badSeccomp: Reading = (pod) => {
   )
 }
 
-/** Before there were fields. */
+/** The annotations before there were fields. */
 const seccompAnnotations: Reading = (pod) => {
   const domain = "seccomp.security.alpha.kubernetes.io"
   const keys = [`${domain}/pod`, ...containersOf(pod).map((container) => `container.${domain}/${nameOf(container)}`)]
@@ -266,7 +266,7 @@ const seccompAnnotations: Reading = (pod) => {
   )
 }
 
-/** A container may leave a setting to its Pod. */
+/** Containers for which neither they nor the Pod set a field. */
 const unset = (pod: Pod, isSet: (of: unknown) => boolean): ReadonlyArray<unknown> =>
   isSet(ofPod(pod)) ? [] : containersOf(pod).filter((container) => !isSet(security(container)))
 
@@ -368,7 +368,7 @@ const rootUser: Reading = (pod) => {
   return violation("runAsUser=0", all.length > 0, () => `${all.join(" and ")} must not set runAsUser=0`)
 }
 
-/** In the order in which they are made: baseline's and restricted's, each by name. */
+/** In the order in which they are made: those of baseline and of restricted, each by name. */
 const checks: Readonly<Record<string, Check>> = {
   appArmorProfile: { level: "baseline", readings: [[0, appArmor]] },
   capabilities_baseline: { level: "baseline", readings: [[0, baselineCapabilities]] },
@@ -410,7 +410,7 @@ const checks: Readonly<Record<string, Check>> = {
   }
 }
 
-/** Everything about a Pod that a standard does not allow. */
+/** All violations of a standard by a Pod. */
 export const violations = (pod: Pod, { level, minor }: Standard): ReadonlyArray<Violation> => {
   if (level === "privileged") return []
   const made = Object.entries(checks).flatMap(([name, check]) => {
@@ -423,9 +423,9 @@ export const violations = (pod: Pod, { level, minor }: Standard): ReadonlyArray<
   return made.flatMap(({ name, reading }) => (replaced.has(name) ? [] : reading(pod) ?? []))
 }
 
-/** Why, and what exactly: for whoever writes the Pod. */
+/** Reasons with details, for the author of the Pod. */
 export const details = (some: ReadonlyArray<Violation>): string =>
   some.map(({ detail, reason }) => `${reason} (${detail})`).join(", ")
 
-/** Why: for whoever asks of many Pods. */
+/** Reasons only, for summaries of many Pods. */
 export const reasons = (some: ReadonlyArray<Violation>): string => some.map(({ reason }) => reason).join(", ")

@@ -1,21 +1,21 @@
 /**
- * `PodSecurityLevels`: what the labels of a namespace ask of its Pods.
+ * `PodSecurityLevels`: the Pod Security levels in the labels of a namespace.
  *
- * A label names a level (`privileged`, `baseline` or `restricted`) for each of three modes: what is enforced, what is
- * noted in the audit log and what is warned of; another pins the release whose reading of the level counts. A mode
- * without labels is privileged, but whoever enforces a level without a word on warnings is warned of it as well. What
- * cannot be read enforces the strictest level and audits and warns of nothing.
+ * A label names a level (`privileged`, `baseline` or `restricted`) for each of three modes: enforce, audit and warn.
+ * Another label pins the release whose version of the level applies. A mode without labels is privileged, except that
+ * without a warn label the enforced level is also the warn level. If a label is invalid, enforce is the strictest
+ * level, and audit and warn are privileged.
  *
  * Source: k8s.io/pod-security-admission/api (`PolicyToEvaluate`).
  */
 import * as FieldError from "../../schema/FieldError.ts"
 
-/** From the least to the most strict. */
+/** From least to most strict. */
 const levels = ["privileged", "baseline", "restricted"] as const
 
 export type Level = (typeof levels)[number]
 
-/** A level as one release reads it. */
+/** A level in the version of one release. */
 export interface Standard {
   readonly level: Level
   /** The minor version of the release; `Infinity` is the latest. */
@@ -32,14 +32,14 @@ export const prefix = "pod-security.kubernetes.io/"
 
 const nothing: Standard = { level: "privileged", minor: Infinity }
 
-/** What is asked where no label says anything. */
+/** The policy without labels. */
 export const privileged: Policy = { enforce: nothing, audit: nothing, warn: nothing }
 
-/** Whether nothing is asked, in whichever release. */
+/** Whether nothing is restricted, in any release. */
 export const isPrivileged = ({ audit, enforce, warn }: Policy): boolean =>
   [enforce, audit, warn].every(({ level }) => level === "privileged")
 
-/** As messages and annotations name it: `restricted:v1.30`. */
+/** The standard in messages and annotations: `restricted:v1.30`. */
 export const print = ({ level, minor }: Standard): string => `${level}:${minor === Infinity ? "latest" : `v1.${minor}`}`
 
 export const isStricter = (a: Level, b: Level): boolean => levels.indexOf(a) > levels.indexOf(b)
@@ -49,13 +49,13 @@ const levelOf = (text: string): Level | undefined => levels.find((level) => leve
 const minorOf = (text: string): number | undefined =>
   text === "latest" ? Infinity : /^v1\.(0|[1-9][0-9]*)$/.test(text) ? Number(text.slice("v1.".length)) : undefined
 
-/** What the labels ask, and what is wrong with them. */
+/** The policy in the labels, and the faults of the labels. */
 export const read = (
   labels: Readonly<Record<string, string>> | undefined
 ): { readonly policy: Policy; readonly faults: ReadonlyArray<FieldError.FieldError> } => {
   if (labels === undefined) return { policy: privileged, faults: [] }
   const faults: Array<FieldError.FieldError> = []
-  /** The value of a label; `otherwise` where it cannot be read, nothing where it is not there. */
+  /** The value of a label: `otherwise` if it is invalid, undefined if it is missing. */
   const value = <A>(name: string, read: (text: string) => A | undefined, otherwise: A, why: string): A | undefined => {
     const text = labels[prefix + name]
     if (text === undefined) return undefined

@@ -1,12 +1,11 @@
 /**
- * `Policies`: which policies a request meets, with which bindings and parameters.
+ * `Policies`: which policies apply to a request, with which bindings and parameters.
  *
- * A policy does nothing by itself: its bindings put it to use, each perhaps for fewer requests than the policy is about,
- * and perhaps with parameters, which are objects of any kind. What cannot be worked out (a kind of parameters nobody
- * serves, parameters that are missing where they must not) is a fault of the configuration, and the failure policy
- * decides about the request.
+ * A policy takes effect through bindings, each of which may restrict the requests further and add parameters, which are
+ * objects of any kind. If something cannot be resolved (a kind of parameters that is not served, required parameters
+ * that do not exist), that is a configuration fault, and the failure policy decides about the request.
  *
- * Policies and bindings are compiled when they change. A server without bindings pays one comparison for a request.
+ * Policies and bindings are compiled when they change. A server without bindings spends one comparison per request.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/policy/{generic,matching}.
  */
@@ -25,7 +24,7 @@ import * as CelVariables from "./CelVariables.ts"
 import * as Derived from "./Derived.ts"
 import * as Matching from "./Matching.ts"
 
-/** `MatchResources`, compiled. */
+/** Compiled `MatchResources`. */
 interface Constraints {
   readonly rules: ReadonlyArray<Matching.Rule>
   readonly excluded: ReadonlyArray<Matching.Rule>
@@ -42,7 +41,7 @@ const constraints = (value: unknown): Constraints => ({
   objects: Matching.selector(at(value, "objectSelector"))
 })
 
-/** A policy, compiled by whoever applies it. */
+/** A policy, compiled by the plugin that applies it. */
 export interface Policy<A> {
   readonly name: string
   readonly object: KubeObject
@@ -55,12 +54,12 @@ export interface Binding {
   readonly name: string
   readonly object: KubeObject
   readonly policy: string
-  /** Undefined for whatever the policy is about. */
+  /** Undefined if the binding applies to everything that the policy matches. */
   readonly constraints: Constraints | undefined
   readonly paramRef: unknown
 }
 
-/** A policy that is put to use. */
+/** A policy with its bindings. */
 export interface Hook<A> {
   readonly policy: Policy<A>
   readonly bindings: ReadonlyArray<Binding>
@@ -87,7 +86,7 @@ const bindingOf = (object: KubeObject): Binding => {
 
 const group = "admissionregistration.k8s.io"
 
-/** The policies of a kind that have bindings, by name. */
+/** The policies of one kind that have bindings, by name. */
 export const hooks = <A>(
   { storage }: Pick<Admission.Server, "storage">,
   plural: "validatingadmissionpolicies" | "mutatingadmissionpolicies",
@@ -110,7 +109,7 @@ export const hooks = <A>(
   }
 }
 
-/** The view of a request that constraints ask for; undefined if they are not about it. */
+/** The resource and kind under which a request matches; undefined if it does not match. */
 const matched = (
   server: Admission.Server,
   { equivalent, excluded, namespaces, objects, rules }: Constraints,
@@ -128,7 +127,7 @@ const matched = (
     : Result.succeed(invocation)
 }
 
-/** An object of a request as a rule's resource shows it. */
+/** An object of a request, converted to the resource of a rule. */
 const converted = (
   from: Served,
   to: Served,
@@ -139,7 +138,7 @@ const converted = (
     ? Effect.succeed(object)
     : Versions.between(from, to, object)
 
-/** The request as a rule sees it. */
+/** The request in the view of a rule. */
 export const seen = (attributes: Admission.Attributes, { kind, resource }: Matching.Invocation) =>
   Effect.map(
     Effect.forEach(
@@ -149,7 +148,7 @@ export const seen = (attributes: Admission.Attributes, { kind, resource }: Match
     ([object, oldObject]): Seen => ({ attributes, kind, resource, object, oldObject })
   )
 
-/** An object that a policy changed, back in the version of the request. */
+/** Converts an object that a policy changed back to the version of the request. */
 export const back = ({ attributes, resource }: Seen, object: KubeObject) =>
   converted(resource, attributes.resource, attributes.subresource, object)
 
@@ -165,7 +164,7 @@ const paramResource = ({ registry }: Admission.Server, kind: unknown): Served | 
     served.kind === stringAt(kind, "kind") && apiVersionOf(served) === stringAt(kind, "apiVersion")
   )
 
-/** The parameters of a binding: `undefined` alone where there are none to have. */
+/** The parameters of a binding; a single `undefined` if it has none. */
 const params = (
   server: Admission.Server,
   policy: Pick<Policy<unknown>, "object">,
@@ -209,7 +208,7 @@ const stored = (
   )
 }
 
-/** A policy with one binding and one parameter, and the request as it sees it. */
+/** A policy with one binding and one parameter, and its view of the request. */
 export interface Invocation<A> {
   readonly policy: Policy<A>
   readonly binding: Binding
@@ -217,7 +216,7 @@ export interface Invocation<A> {
   readonly seen: Seen
 }
 
-/** What is wrong with a policy, or with a binding of it. */
+/** A configuration fault of a policy or binding. */
 export interface ConfigurationFault {
   readonly policy: Policy<unknown>
   readonly binding: Binding | undefined
@@ -227,8 +226,8 @@ export interface ConfigurationFault {
 const why = (fault: string | StatusError): string => typeof fault === "string" ? fault : fault.body.message ?? ""
 
 /**
- * Every invocation of a hook for a request, or what is wrong instead. Where the request cannot be converted to what the
- * policy is about, that is a fault of a mutating policy, and of the binding of a validating one.
+ * All invocations of a hook for a request, or configuration faults. A request that cannot be converted to the version
+ * that the policy matches is a fault of a mutating policy, or of the binding of a validating one.
  */
 export const invocations = Effect.fnUntraced(function*<A>(
   server: Admission.Server,
@@ -280,7 +279,7 @@ export const invocations = Effect.fnUntraced(function*<A>(
   return found
 })
 
-/** What of a Namespace's metadata a policy sees. */
+/** The metadata of a Namespace that policies see. */
 const namespaceMetadata = [
   "name",
   "generateName",
@@ -304,7 +303,7 @@ const namespaceObject = ({ storage }: Admission.Server, { kind, namespace }: Adm
   return { metadata: Object.fromEntries(metadata), spec: objectAt(found, "spec"), status: objectAt(found, "status") }
 }
 
-/** The variables of an invocation. */
+/** The CEL variables of an invocation. */
 export const variables = (
   server: Admission.Server,
   { param, seen }: Pick<Invocation<unknown>, "param" | "seen">

@@ -1,9 +1,9 @@
 /**
- * `PolicyExpressions`: the expressions of one policy, which may use its `variables`.
+ * `PolicyExpressions`: the expressions of one policy, and the `variables` that they can use.
  *
- * A variable is an expression with a name, and may use those before it. It is evaluated when it is first looked at, at
- * most once for a list of expressions, and what it costs counts for the expression that looked. All expressions of a
- * list share a budget; when that is spent, the policy has failed.
+ * A variable is a named expression and can use the variables before it. It is evaluated at its first use, at most once
+ * for a list of expressions, and its cost counts for the expression that used it. All expressions of a list share a
+ * budget; when it is exhausted, the policy has failed.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/cel/{composition,activation}.go.
  */
@@ -16,10 +16,10 @@ import { fault, MapValue, type Value } from "../../cel/Values.ts"
 import { quote } from "../../schema/FieldError.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 
-/** What an expression may use besides what all may. */
+/** What an expression can use in addition to the common variables. */
 export interface Use {
   readonly authorizer: boolean
-  /** The types that patches are made of. */
+  /** The types for patches. */
   readonly patch: boolean
 }
 
@@ -28,7 +28,7 @@ interface Variable {
   readonly made: Cel.Compilation
 }
 
-/** The variables of a policy, compiled, and what its expressions are compiled against. */
+/** The compiled variables of a policy, and the environment of its expressions. */
 export interface Scope {
   readonly variables: ReadonlyArray<Variable>
   readonly environment: (use: Use) => Environment.Environment
@@ -45,7 +45,7 @@ const patchFields: Readonly<Record<string, Types.Type>> = {
   value: Types.dyn
 }
 
-/** `Object{…}` may have any field, `JSONPatch{…}` those of an operation. */
+/** `Object{…}` can have any field, `JSONPatch{…}` those of an operation. */
 const withPatchTypes = ({ field, isStruct }: TypeProvider): TypeProvider => ({
   isStruct: (name) => name === "JSONPatch" || isPatchObject(name) || isStruct(name),
   field: (type, name) =>
@@ -67,17 +67,17 @@ const plainKinds: ReadonlySet<Types.Kind> = new Set<Types.Kind>([
   "map"
 ])
 
-/** What is known of the type of a variable; of types of libraries nothing. */
+/** The type of a variable; dynamic for types of libraries. */
 const visible = (type: Types.Type): Types.Type =>
   plainKinds.has(type.kind) ? { ...type, params: type.params.map(visible) } : Types.dyn
 
-/** What is known beforehand of what expressions may use. */
+/** The types that are known of what expressions can use. */
 export interface Known {
   readonly variables: (use: { readonly authorizer: boolean }) => Readonly<Record<string, Types.Type>>
   readonly types: TypeProvider
 }
 
-/** Of objects and parameters nothing is known. */
+/** Objects and parameters are dynamic. */
 const untyped = (spec: unknown): Known => {
   const params = at(spec, "paramKind") !== undefined
   return {
@@ -86,7 +86,10 @@ const untyped = (spec: unknown): Known => {
   }
 }
 
-/** A policy's variables; each is compiled against those before it. Where a policy has none, `variables` may be nothing. */
+/**
+ * A policy's variables, each compiled against those before it. `always` declares `variables` even if the policy has
+ * none.
+ */
 export const scope = (
   spec: unknown,
   known: Known = untyped(spec),
@@ -115,12 +118,12 @@ export const scope = (
   return { variables, environment }
 }
 
-/** The variables while expressions are evaluated. */
+/** The variables during evaluation. */
 class Lazy extends MapValue {
   private readonly variables: ReadonlyArray<Variable>
   private readonly values: Readonly<Record<string, Value>>
   private readonly known = new Map<string, Value>()
-  /** What was spent since it was last taken. */
+  /** The cost since it was last reset. */
   cost = 0
 
   constructor(variables: ReadonlyArray<Variable>, values: Readonly<Record<string, Value>>) {
@@ -166,12 +169,12 @@ export type Evaluated =
 export const outOfBudget =
   "validation failed due to running out of cost budget, no further validation rules will be run"
 
-/** What remains of a budget; less than nothing once it was not enough. */
+/** The remaining budget; negative once it is exhausted. */
 export interface Budget {
   remaining: number
 }
 
-/** Evaluates expressions of a policy one after the other, with one set of variables. */
+/** Evaluates expressions of a policy one by one, with one set of variables. */
 export const evaluator = (
   { variables }: Scope,
   values: Readonly<Record<string, Value>>,
@@ -192,7 +195,7 @@ export const evaluator = (
   }
 }
 
-/** All expressions in turn; undefined if the budget did not suffice. */
+/** The results of all expressions; undefined if the budget was exhausted. */
 export const evaluateAll = (
   scoped: Scope,
   values: Readonly<Record<string, Value>>,

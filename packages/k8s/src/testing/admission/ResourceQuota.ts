@@ -1,8 +1,8 @@
 /**
- * `ResourceQuota`: refuses what would use more than a quota of the namespace allows, and counts what it lets pass.
+ * `ResourceQuota`: refuses requests that exceed a quota of the namespace, and charges the others.
  *
- * What is allowed and what is used is read from the status of the quotas. It is a controller's to fill that in at first
- * and to count anew what went away or never came to be; without one, as in a real server, quotas allow everything.
+ * Limits and usage come from the status of the quotas. A controller has to fill it in, and to recalculate after
+ * deletions and failed requests. Without one, quotas allow everything, as in a real server.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/resourcequota/controller.go.
  */
@@ -22,7 +22,7 @@ type Amounts = QuotaUsage.Amounts
 
 const quotas = "resourcequotas"
 
-/** Never counted. */
+/** Never charged. */
 const ignored: ReadonlySet<string> = new Set([
   "events",
   "bindings",
@@ -56,7 +56,7 @@ const pick = (amounts: Amounts, names: ReadonlyArray<string>): Amounts =>
 const print = (amounts: Amounts): string =>
   Object.keys(amounts).sort().map((name) => `${name}=${amounts[name]}`).join(",")
 
-/** What an update adds; what it takes away counts as nothing. */
+/** What an update adds; decreases count as nothing. */
 const difference = (next: Amounts, previous: Amounts): Amounts =>
   Object.fromEntries(
     Object.entries(next).map(([name, amount]) => {
@@ -68,7 +68,7 @@ const difference = (next: Amounts, previous: Amounts): Amounts =>
 const withoutZeros = (amounts: Amounts): Amounts =>
   Object.fromEntries(Object.entries(amounts).filter(([, amount]) => Quantity.billionths(amount) !== 0n))
 
-/** What becomes of one quota: as it was, with more used, or why not. */
+/** One quota after a request: unchanged, with more usage, or why the request exceeds it. */
 const charge = (
   attributes: Admission.Attributes,
   quota: KubeObject,
@@ -115,7 +115,7 @@ const charge = (
     : asObject({ ...quota, status: { ...objectAt(quota, "status"), used: next } })
 }
 
-/** In no order, says a real server; it comes to that in which they were created, nearly always. */
+/** A real server guarantees no order, but its order is almost always that of creation. */
 const byAge = (a: KubeObject, b: KubeObject): number => {
   const [left, right] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""]
   return left < right ? -1 : left > right ? 1 : 0

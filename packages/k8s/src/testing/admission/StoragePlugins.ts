@@ -1,5 +1,5 @@
 /**
- * `StoragePlugins`: default classes of claims and ingresses, finalizers that keep volumes in use, the sizes of claims.
+ * `StoragePlugins`: default classes of claims and ingresses, protection finalizers of volumes, and the sizes of claims.
  *
  * Source: k8s.io/kubernetes/plugin/pkg/admission/storage and plugin/pkg/admission/network/defaultingressclass.
  */
@@ -15,7 +15,7 @@ const storageClasses = "storageclasses.storage.k8s.io"
 const ingressClasses = "ingressclasses.networking.k8s.io"
 const ingresses = "ingresses.networking.k8s.io"
 
-/** The newest of those with the annotation `"true"`; of several as new the first by name. */
+/** The newest object with one of the annotations set to `"true"`; among equally new ones, the first by name. */
 const newestMarked = (objects: ReadonlyArray<KubeObject>, ...annotations: ReadonlyArray<string>): string | undefined =>
   objects
     .filter(({ metadata }) => annotations.some((annotation) => metadata.annotations?.[annotation] === "true"))
@@ -76,7 +76,7 @@ const protections: Readonly<Record<string, string>> = {
   "volumeattributesclasses.storage.k8s.io": "kubernetes.io/vac-protection"
 }
 
-/** `StorageObjectInUseProtection`: a controller takes the finalizer off when nobody uses the object any more. */
+/** `StorageObjectInUseProtection`: adds a finalizer, which a controller removes when the object is no longer in use. */
 export const storageObjectInUseProtection = (): Admission.Plugin => ({
   name: "StorageObjectInUseProtection",
   handles: (attributes) =>
@@ -98,7 +98,7 @@ const classOf = (claim: unknown): string =>
   stringAt(claim, "metadata", "annotations", "volume.beta.kubernetes.io/storage-class") ||
   stringAt(claim, "spec", "storageClassName")
 
-/** `PersistentVolumeClaimResize`: only where the class allows it does a claim grow. */
+/** `PersistentVolumeClaimResize`: a claim can grow only if its class allows that. */
 export const persistentVolumeClaimResize = ({ storage }: Admission.Server): Admission.Plugin => ({
   name: "PersistentVolumeClaimResize",
   handles: ({ operation, resource, subresource }) =>

@@ -1,9 +1,9 @@
 /**
- * `TypeChecking`: what would not fit if the objects of a ValidatingAdmissionPolicy were known by their types.
+ * `TypeChecking`: the type errors that a ValidatingAdmissionPolicy would have if the types of its objects were known.
  *
- * The API server compiles expressions against objects of any shape. Where the resource rules of a policy name groups,
- * versions and resources, each expression is compiled once more for every kind they mean, with `object`, `oldObject` and
- * `params` as the schemas have them, and what is wrong is warned of. Nothing else depends on it.
+ * The API server compiles expressions with dynamically typed objects. If the resource rules of a policy name groups,
+ * versions and resources, each expression is also compiled for every kind they match, with `object`, `oldObject` and
+ * `params` typed by their schemas. The errors become warnings in the status of the policy and have no other effect.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking.go.
  */
@@ -21,9 +21,9 @@ export interface Gvk {
   readonly kind: string
 }
 
-/** The kinds there are. */
+/** The kinds of a cluster. */
 export interface Catalogue {
-  /** The kinds of a resource; of every group, where none is given. */
+  /** The kinds of a resource; with an empty group, in every group. */
   readonly kindsFor: (group: string, version: string, plural: string) => ReadonlyArray<Gvk>
   /** The schema of a kind, without references. */
   readonly schemaOf: (gvk: Gvk) => Schema.Schema | undefined
@@ -45,7 +45,7 @@ const order = (a: string, b: string): number => a < b ? -1 : a > b ? 1 : 0
 const byName = (a: Gvk, b: Gvk): number =>
   order(a.group, b.group) || order(a.version, b.version) || order(a.kind, b.kind)
 
-/** The kinds that rules mean; a wildcard of groups or versions means none. */
+/** The kinds that rules match; a wildcard for groups or versions matches none. */
 const kindsOf = (policy: unknown, { kindsFor }: Catalogue): ReadonlyArray<Gvk> => {
   const found = new Map<string, Gvk>()
   for (const rule of arrayAt(policy, "spec", "matchConstraints", "resourceRules")) {
@@ -82,7 +82,7 @@ const paramsOf = (policy: unknown, catalogue: Catalogue): DeclaredTypes.Declared
   return kind === "" ? undefined : declared({ group, version, kind }, catalogue)
 }
 
-/** What expressions may use where the kind of the object is known. */
+/** The types of variables if the kind of the object is known. */
 const typed = (
   object: DeclaredTypes.DeclaredType,
   params: DeclaredTypes.DeclaredType | undefined
@@ -103,7 +103,7 @@ const typed = (
   }
 }
 
-/** Everything to warn of. */
+/** All type warnings of a policy. */
 export const check = (policy: unknown, catalogue: Catalogue): ReadonlyArray<Warning> => {
   const params = paramsOf(policy, catalogue)
   const spec = at(policy, "spec")

@@ -1,9 +1,9 @@
 /**
- * `ValidatingPolicy`: the admission plugin of ValidatingAdmissionPolicies.
+ * `ValidatingPolicy`: the admission plugin for ValidatingAdmissionPolicies.
  *
- * Each binding of a policy says what becomes of a violation: the request is refused, the client warned, or the audit
- * event annotated. Of several refusals the first is told. An expression that fails is a violation, unless the policy
- * ignores failures.
+ * The binding of a policy determines what a violation does: it refuses the request, warns the client, or annotates the
+ * audit event. Among several refusals the first is reported. A failing expression is a violation, unless the failure
+ * policy is `Ignore`.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/policy/validating/{dispatcher,validator}.go.
  */
@@ -76,7 +76,7 @@ const compile = (object: KubeObject): Compiled => {
   }
 }
 
-/** What became of one validation. */
+/** The result of one validation. */
 type Decision =
   | { readonly _tag: "Admit" }
   | { readonly _tag: "Deny"; readonly message: string; readonly reason: string }
@@ -85,7 +85,7 @@ const admit: Decision = { _tag: "Admit" }
 
 interface Verdict {
   readonly decisions: ReadonlyArray<Decision>
-  /** Annotations of the audit event, or what kept one from being made. */
+  /** Annotations of the audit event, or errors in computing them. */
   readonly annotations: ReadonlyArray<{ readonly key: string; readonly value: string } | { readonly fault: string }>
 }
 
@@ -93,7 +93,7 @@ const nothing: Verdict = { decisions: [], annotations: [] }
 
 const maxMessage = 5 * 1024
 
-/** The text of a messageExpression, if it is one that can be shown. */
+/** The text of a `messageExpression`; empty if it has several lines or is too long. */
 const shown = (value: Value): string => {
   const text = typeof value === "string" ? trimSpace(value) : ""
   return text.includes("\n") || new TextEncoder().encode(text).length > maxMessage ? "" : text
@@ -134,7 +134,7 @@ const annotate = (
   })
 }
 
-/** A policy's verdict on a request. */
+/** The verdict of a policy on a request. */
 const judge = ({ compiled, ignoresFailure }: Policies.Policy<Compiled>, values: Values): Verdict => {
   const { conditions, scope, validations } = compiled
   const failed = (message: string): Decision => ignoresFailure ? admit : { _tag: "Deny", message, reason: "Invalid" }
@@ -176,7 +176,7 @@ const refusal = (attributes: Admission.Attributes, message: string, reason: stri
 const failureAnnotation = "validation.policy.admission.k8s.io/validation_failure"
 const maxAnnotation = 10 * 1024
 
-/** The refusals of a request, the first to be told; and what the policies say besides. */
+/** Collects refusals, of which the first is reported, and the other effects of policies. */
 class Answer {
   private readonly attributes: Admission.Attributes
   private readonly annotations = new Map<string, Array<string>>()

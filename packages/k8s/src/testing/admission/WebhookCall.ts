@@ -1,9 +1,9 @@
 /**
- * `WebhookCall`: one webhook asked about one request.
+ * `WebhookCall`: calls one webhook for one request.
  *
- * There are three ways not to get a decision, and they are told apart to the end: the webhook could not be asked or did
- * not answer as it must (`CallFailed`, which the failure policy may forgive), it refused (`Refused`), or its answer cannot
- * be used (`Refused` as well, with an internal error). Words are those of the real server.
+ * A call can fail in three ways that stay distinct: the webhook could not be called or did not answer properly
+ * (`CallFailed`, which the failure policy may ignore), it refused the request (`Refused`), or its response cannot be
+ * used (`Refused` with an internal error). The messages are those of the real server.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/webhook/{mutating,validating}/dispatcher.go.
  */
@@ -20,7 +20,7 @@ import * as StatusError from "../../api/StatusError.ts"
 import * as AdmissionReview from "./AdmissionReview.ts"
 import type { Hook } from "./WebhookHooks.ts"
 
-/** No usable answer. */
+/** The webhook gave no usable response. */
 export class CallFailed extends Data.TaggedError("CallFailed")<{ readonly hook: string; readonly why: string }> {
   override get message(): string {
     return `failed calling webhook ${FieldError.quote(this.hook)}: ${this.why}`
@@ -41,7 +41,7 @@ const headers = {
   "user-agent": "kube-apiserver-admission"
 }
 
-/** Asks, for as long as the webhook and the request have time. The answer is an allowed one. */
+/** Calls the webhook, within the time limits of the webhook and the request. */
 export const ask = Effect.fnUntraced(function*(
   backends: Backends.Calls,
   hook: Hook,
@@ -94,7 +94,7 @@ export const ask = Effect.fnUntraced(function*(
   return response.success
 })
 
-/** Passes on the warnings, and the refusal. */
+/** Passes on the warnings of a response, and fails if it is a refusal. */
 export const settle = (
   hook: Hook,
   { warn }: AdmissionReview.Seen["attributes"],

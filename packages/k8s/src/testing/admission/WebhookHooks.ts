@@ -1,9 +1,9 @@
 /**
- * `WebhookHooks`: the webhooks of the stored configurations, compiled, in the order they are called.
+ * `WebhookHooks`: the webhooks of the stored configurations, compiled, in the order in which they are called.
  *
- * Configurations are called by their names, webhooks in the order of their configuration. What can be known before a
- * request comes (rules, selectors, addresses, conditions) is worked out once per stored configuration; which hooks have
- * a rule for a resource, once per resource.
+ * Configurations are ordered by name, webhooks by their order in the configuration. Everything that does not depend on
+ * a request (rules, selectors, addresses, conditions) is computed once per stored configuration; which hooks have a
+ * rule for a resource, once per resource.
  *
  * Source: k8s.io/apiserver/pkg/admission/configuration and pkg/admission/plugin/webhook/accessors.go.
  */
@@ -17,27 +17,27 @@ import * as AdmissionReview from "./AdmissionReview.ts"
 import * as Derived from "./Derived.ts"
 import * as Matching from "./Matching.ts"
 
-/** One webhook of one configuration. */
+/** One webhook of a configuration. */
 export interface Hook {
   readonly name: string
   readonly configuration: string
-  /** Tells it from every other one, also where names repeat. */
+  /** Unique, even if names repeat. */
   readonly id: string
   readonly rules: ReadonlyArray<Matching.Rule>
-  /** Rules about other versions of a resource count as well. */
+  /** Whether rules for other versions of a resource match as well. */
   readonly equivalent: boolean
   readonly namespaces: Selector.LabelSelector | undefined
   readonly objects: Selector.LabelSelector | undefined
-  /** Undefined where there are none. */
+  /** Undefined if it has none. */
   readonly conditions: MatchConditions.Matcher | undefined
   readonly target: Backends.Target
   readonly caBundle: string
   readonly timeoutSeconds: number
-  /** A failed call lets the request pass. */
+  /** Whether a failed call lets the request pass. */
   readonly ignoresFailure: boolean
   readonly supportsDryRun: boolean
   readonly reinvocable: boolean
-  /** Undefined if the server knows none that the webhook takes. */
+  /** Undefined if the webhook accepts no version that the server supports. */
   readonly version: AdmissionReview.Version | undefined
 }
 
@@ -78,7 +78,7 @@ const compile = (configuration: KubeObject): ReadonlyArray<Hook> => {
   })
 }
 
-/** The hooks of a kind of configuration, by collection. */
+/** The hooks of all configurations in a collection. */
 export const make = (storage: Storage, collection: string): () => ReadonlyArray<Hook> => {
   const configurations = Derived.collection(storage, collection, compile)
   let from: ReadonlyArray<ReadonlyArray<Hook>> = []

@@ -1,11 +1,11 @@
 /**
- * `Webhooks`: the admission plugins that ask webhooks.
+ * `Webhooks`: the admission plugins that call webhooks.
  *
- * Mutating webhooks are called one after the other, each with what the one before it made of the object; in the second
- * round only those that were called in the first, want to be called again, and did not have the last word. Validating
- * webhooks are called all at once; if several refuse, the first in order is the one that is told.
+ * Mutating webhooks are called one after the other, each with the result of the previous one. The reinvocation calls
+ * only those that were called before, have the reinvocation policy `IfNeeded`, and after which the object was changed.
+ * Validating webhooks are called concurrently; if several refuse, the first in order is reported.
  *
- * A patched object is read anew, as if a client had sent it: unknown fields go, defaults are filled in.
+ * A patched object is decoded again as if a client had sent it: unknown fields are dropped, and defaults are filled in.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/webhook/{generic,mutating,validating}.
  */
@@ -29,7 +29,7 @@ import * as WebhookHooks from "./WebhookHooks.ts"
 
 const group = "admissionregistration.k8s.io"
 
-/** An object of a request as the resource of a rule shows it. A Scale and the like are the same in every version. */
+/** An object of a request, converted to the resource of a rule. A Scale and the like are the same in every version. */
 const converted = (
   from: Served,
   to: Served,
@@ -40,12 +40,12 @@ const converted = (
     ? Effect.succeed(object)
     : Versions.between(from, to, object)
 
-/** What becomes of an object that cannot be converted for a hook, whatever the hook says of failures. */
+/** The error for an object that cannot be converted for a hook, whatever its failure policy. */
 type Unconverted = (error: StatusError.StatusError) => StatusError.StatusError
 
 const internal: Unconverted = ({ body }) => StatusError.internal(body.message ?? "")
 
-/** The request as a hook is to see it; undefined if it is none of the hook's business. */
+/** The request in the view of a hook; undefined if it does not match. */
 const seenBy = Effect.fnUntraced(function*(
   server: Admission.Server,
   hook: WebhookHooks.Hook,
@@ -66,7 +66,7 @@ const seenBy = Effect.fnUntraced(function*(
     attributes,
     kind,
     resource,
-    // The old one is converted first.
+    // The old object is converted first.
     oldObject: yield* shown(attributes.oldObject),
     object: yield* shown(attributes.object)
   }
@@ -80,7 +80,7 @@ const seenBy = Effect.fnUntraced(function*(
 const wrongType = (value: unknown, type: string): string =>
   `json: cannot unmarshal ${Negotiation.jsonType(value)} into Go value of type jsonpatch.${type}`
 
-/** Operations of a JSON patch, or why it is none. */
+/** The operations of a JSON patch, or why it is invalid. */
 const operations = (text: string): Result.Result<ReadonlyArray<unknown>, string> =>
   Result.flatMap(Negotiation.decode("json", text), (value) => {
     const list = value ?? []
@@ -89,7 +89,7 @@ const operations = (text: string): Result.Result<ReadonlyArray<unknown>, string>
     return strange === undefined ? Result.succeed(list) : Result.fail(wrongType(strange, "Operation"))
   })
 
-/** The object with the patch of a response. */
+/** The object after the patch in a response. */
 const patched = (
   server: Admission.Server,
   hook: WebhookHooks.Hook,
@@ -116,7 +116,7 @@ const patched = (
 
 const scheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 
-/** Why a patched object is not of the kind it was. */
+/** The fault of a patched object whose kind or version changed. */
 const kindFault = (
   { kind, resource }: AdmissionReview.Seen,
   { registry }: Admission.Server,
@@ -127,7 +127,7 @@ const kindFault = (
   const name = stringAt(value, "kind") || kind.kind
   if (apiVersion === own && name === kind.kind) return undefined
   if (resource.custom !== undefined) {
-    // Any object is a custom one; that it is of this kind is for the validation to say.
+    // Any object can be decoded as a custom one; validation checks its kind.
     return name === kind.kind ? undefined : StatusError.invalid(name, kind.group, stringAt(value, "metadata", "name"), [
       FieldError.invalid("kind", name, `must be ${kind.kind}`)
     ])
@@ -144,7 +144,7 @@ const kindFault = (
     )
 }
 
-/** A patched object as its kind reads it. */
+/** Decodes a patched object as its kind. */
 const read = (
   server: Admission.Server,
   seen: AdmissionReview.Seen,
@@ -185,13 +185,13 @@ const refusal = (failure: WebhookCall.Failure): StatusError.StatusError =>
 const forgiven = (hook: WebhookHooks.Hook, failure: WebhookCall.Failure): boolean =>
   failure._tag === "CallFailed" && hook.ignoresFailure
 
-/** What mutating webhooks remember from round to round. */
+/** The state of mutating webhooks between the two rounds. */
 interface Notes {
-  /** Called, and to be called again if somebody changes the object after them. */
+  /** Webhooks that were called, and will be called again if the object changes after them. */
   waiting: Set<string>
-  /** To be called in the second round. */
+  /** Webhooks that are called in the second round. */
   readonly again: Set<string>
-  /** What the webhooks left. */
+  /** The object after the first round. */
   last: KubeObject | undefined
 }
 
@@ -266,7 +266,7 @@ export const validating = (server: Admission.Server): Admission.Plugin => {
           ),
         { concurrency: "unbounded" }
       )
-      // Warnings come in the order of the webhooks, whoever answered first.
+      // Warnings are in the order of the webhooks, whichever answered first.
       const failures = yield* Effect.forEach(answers, ({ answer, hook }) =>
         Effect.fromResult(answer).pipe(
           Effect.flatMap((response) => WebhookCall.settle(hook, attributes, response)),
