@@ -1,8 +1,8 @@
 /**
- * `AccessReviews`: may somebody do something? The three reviews of authorization.k8s.io that ask it, judged and answered.
+ * `AccessReviews`: the three reviews of authorization.k8s.io that ask whether a user may do something.
  *
- * The user is whoever asks, or who the review names. Selectors are taken note of and refused where they are malformed;
- * no rule looks at them.
+ * The user is the requesting one, or the one named in the review. Selectors are validated, but do not affect the
+ * decision.
  *
  * Source: k8s.io/kubernetes/pkg/registry/authorization and pkg/apis/authorization/validation.
  */
@@ -58,13 +58,13 @@ const selectorFaults = (attributes: unknown, name: Selectors): Faults => {
   ]
 }
 
-/** As Go prints the attributes of a path: its internal type has no names for JSON. */
+/** Go prints the attributes of a path by field name, because the internal type has no JSON names. */
 const printPath = (attributes: unknown): unknown => ({
   Path: stringAt(attributes, "path"),
   Verb: stringAt(attributes, "verb")
 })
 
-/** What a review says about what is asked: exactly one of two. */
+/** Faults of the attributes: a review has exactly one of two kinds. */
 const specFaults = (spec: JsonValue.JsonObject): Faults => {
   const { nonResourceAttributes, resourceAttributes } = spec
   return [
@@ -105,7 +105,7 @@ const metadataFaults = (metadata: JsonValue.JsonObject, allowed: ReadonlySet<str
 const free: ReadonlySet<string> = new Set(["managedFields"])
 const freeWithNamespace: ReadonlySet<string> = new Set(["managedFields", "namespace"])
 
-/** What is wrong with a review; `kind` is one of the three. */
+/** Faults of a review of one of the three kinds. */
 export const faults = (kind: string, metadata: JsonValue.JsonObject, spec: JsonValue.JsonObject): Faults => {
   const common = [
     ...specFaults(spec),
@@ -148,7 +148,7 @@ const attributesOf = (spec: JsonValue.JsonObject): Attributes.Attributes => {
   })
 }
 
-/** How many of a selector's requirements the server understands, of how many. */
+/** How many requirements of a selector the server understands, and how many there are. */
 const understood = (spec: JsonValue.JsonObject, name: Selectors): readonly [number, number] => {
   const selector = at(spec, "resourceAttributes", name)
   const requirements = arrayAt(selector, "requirements")
@@ -177,7 +177,7 @@ const evaluationError = (spec: JsonValue.JsonObject): string =>
       : [`spec.resourceAttributes.${name} ${usable > 0 ? "partially " : ""}ignored due to parse error`]
   }).join("; ")
 
-/** Who a SubjectAccessReview asks about. */
+/** The user in a SubjectAccessReview. */
 export const subjectOf = (spec: JsonValue.JsonObject): UserInfo => ({
   username: stringAt(spec, "user"),
   groups: arrayAt(spec, "groups").map(String),

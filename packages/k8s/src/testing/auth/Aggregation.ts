@@ -1,9 +1,9 @@
 /**
- * `Aggregation`: ClusterRoles that are made of others, as their selectors say.
+ * `Aggregation`: ClusterRoles that are aggregated from others by their selectors.
  *
- * A real cluster has a controller for it; here a role has its rules as soon as one it is made of has changed, by an
- * update of its own. Rules stand in order of the names of their roles, none twice; what somebody else wrote there is
- * overwritten.
+ * A real cluster has a controller for this. Here a role gets its rules in a separate update as soon as one of its
+ * source roles has changed. Rules are ordered by the names of their roles, without duplicates; rules that a client
+ * writes are overwritten.
  *
  * Source: k8s.io/kubernetes/pkg/controller/clusterroleaggregation.
  */
@@ -15,7 +15,7 @@ import type { Storage } from "../../api/Storage.ts"
 import * as PolicyRule from "./PolicyRule.ts"
 import { collections } from "./Rbac.ts"
 
-/** The rules a role should have, given all roles; undefined for a role that is not made of others. */
+/** The rules of an aggregated role, given all roles; undefined for other roles. */
 export const rulesFor = (
   role: KubeObject,
   roles: ReadonlyArray<KubeObject>
@@ -39,7 +39,7 @@ export const rulesFor = (
   return rules
 }
 
-/** Keeps the roles in a store up to date from now on. */
+/** Keeps the aggregated roles in a store up to date from now on. */
 export const run = (storage: Storage): void => {
   storage.listen((change) => {
     if (change.collection !== collections.clusterRoles) return
@@ -48,7 +48,7 @@ export const run = (storage: Storage): void => {
     for (const role of roles) {
       const rules = rulesFor(role, roles)
       if (rules === undefined || JsonValue.equals(rules, PolicyRule.rulesOf(role))) continue
-      // One at a time: the change is told, and whatever is made of this role follows.
+      // One at a time: this change triggers the update of roles that depend on this one.
       storage.put(collections.clusterRoles, role.metadata.name, "", asObject({ ...role, rules }))
       return
     }

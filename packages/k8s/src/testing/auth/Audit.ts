@@ -1,15 +1,15 @@
 /**
- * `Audit`: what was requested of a server, by whom, by which permission, and what it answered, as Events of
+ * `Audit`: which requests a server got, from whom, by which permission, and what it answered, as Events of
  * audit.k8s.io/v1.
  *
- * An event is made when a request has been answered (stage `ResponseComplete`); for a watch, one when it begins
- * (`ResponseStarted`) and one when it has ended. A request whose credentials are refused has only the stage
- * `ResponseStarted`, as on a real server. The annotations say whether the request was allowed and by which binding of
- * which role. Nothing is made while nobody listens.
+ * An event is made when a request has been answered (stage `ResponseComplete`). A watch has two, when it starts
+ * (`ResponseStarted`) and when it has ended. A request whose credentials are refused has only the stage
+ * `ResponseStarted`, as on a real server. Annotations say whether the request was allowed, and by which binding to
+ * which role. No events are made while nobody listens.
  *
- * To learn which permissions a program needs, run it as itself (`TestClient.layerAs`), collect the events and pass them
- * to `needed`: the result is the rules that allow what was requested, and no more. Requests with the decision `forbid`
- * are those that its roles lack.
+ * To find out which permissions a program needs, run it as itself (`TestClient.layerAs`), collect the events, and pass
+ * them to `needed`. The result is the rules that allow those requests and no others. Requests with the decision
+ * `forbid` are those that its roles do not allow.
  *
  * Source: k8s.io/apiserver/pkg/apis/audit/v1, pkg/audit and pkg/endpoints/filters/audit.go.
  */
@@ -28,10 +28,10 @@ import type { Attributes } from "../../api/Attributes.ts"
 import type { PolicyRule } from "./PolicyRule.ts"
 import type { Decision } from "./Rbac.ts"
 
-/** How much of a request is told: with `RequestResponse` also its body and that of the answer. */
+/** How much of a request is recorded. `RequestResponse` includes both bodies. */
 export type Level = "Metadata" | "RequestResponse"
 
-/** What a request was about. Absent parts are left out. */
+/** The object of a request. Parts that do not apply are absent. */
 export interface ObjectReference {
   readonly resource?: string
   readonly namespace?: string
@@ -51,13 +51,13 @@ export interface Event {
   readonly stage: "ResponseStarted" | "ResponseComplete"
   readonly requestURI: string
   readonly verb: string
-  /** Who came; empty where the credentials were refused. */
+  /** The authenticated user; empty if the credentials were refused. */
   readonly user: Partial<UserInfo>
-  /** As whom the request was answered, where that is somebody else. */
+  /** The impersonated user, if any. */
   readonly impersonatedUser?: UserInfo
   readonly sourceIPs?: ReadonlyArray<string>
   readonly userAgent?: string
-  /** Absent where the request was for no resource. */
+  /** Absent for requests that are not for a resource. */
   readonly objectRef?: ObjectReference
   readonly responseStatus: Partial<Status>
   readonly requestObject?: unknown
@@ -67,24 +67,24 @@ export interface Event {
   readonly annotations?: Readonly<Record<string, string>>
 }
 
-/** What turns up while a request is being answered. */
+/** What is recorded while a request is being answered. */
 export interface Notes {
-  /** By plugins and verbs. */
+  /** Set by plugins and verbs. */
   readonly annotations: Map<string, string>
-  /** Reads a body that has not been read, and keeps it; undefined where the request has its body. */
+  /** Reads the body of an object of the given kind and records it; undefined if the request already has its body. */
   readonly incoming: ((kind: string) => Effect.Effect<unknown, StatusError>) | undefined
-  /** The body that was read. */
+  /** The body, once it has been read. */
   body: unknown
 }
 
-/** What is known of a request when it is answered. */
+/** What is known of a request once it is answered. */
 export interface Facts {
   readonly level: Level
   readonly id: string
   readonly request: Request
   readonly attributes: Attributes
   readonly user: UserInfo | undefined
-  /** As whom it was answered. */
+  /** The user as whom it was answered. */
   readonly actor: UserInfo | undefined
   readonly decision: Decision | undefined
   readonly notes: Pick<Notes, "annotations" | "body">
@@ -93,7 +93,7 @@ export interface Facts {
   readonly received: number
 }
 
-/** Nothing noted yet. */
+/** Empty notes. */
 export const notes = (read: Notes["incoming"]): Notes => {
   const own: Notes = {
     annotations: new Map(),
@@ -107,7 +107,7 @@ export const notes = (read: Notes["incoming"]): Notes => {
   return own
 }
 
-/** Ids of requests, no two alike: all of a server begin alike and are numbered. */
+/** Unique request ids: a common random prefix and a counter. */
 export const ids = (random: () => number): () => string => {
   const beginning = uuid(random).slice(0, 24)
   let count = 0
@@ -160,7 +160,7 @@ const statusOf = ({ body, status }: ApiResponse): Event["responseStatus"] => {
   }
 }
 
-/** The event of a request at one stage. */
+/** The audit event of a request at one stage. */
 export const event = (facts: Facts, response: ApiResponse, stage: Event["stage"], now: number): Event => {
   const { actor, attributes, decision, id, level, notes, received, request, sourceIPs, user } = facts
   const requestObject = bodyOf(facts)
@@ -195,7 +195,7 @@ export const event = (facts: Facts, response: ApiResponse, stage: Event["stage"]
   }
 }
 
-/** Answers, and tells it: of a watch when it begins and when it ends, of anything else once. */
+/** Answers a request and publishes its events: for a watch at its start and end, otherwise once. */
 export const told = (
   feed: Feed<Event>,
   answer: Effect.Effect<ApiResponse>,
@@ -215,8 +215,8 @@ export const told = (
 const placeOf = ({ objectRef }: Event): string => objectRef?.namespace ?? ""
 
 /**
- * The rules that allow what was asked in these events, by namespace (`""` for requests across all or outside of any),
- * in order of group and resource; verbs in order of the alphabet.
+ * The rules that allow the requests in these events, by namespace (`""` for requests across all namespaces or outside
+ * of any), ordered by group and resource, with verbs in alphabetical order.
  */
 export const needed = (events: Iterable<Event>): Readonly<Record<string, ReadonlyArray<PolicyRule>>> => {
   const verbs = new Map<string, Map<string, Set<string>>>()

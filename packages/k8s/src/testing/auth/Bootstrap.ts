@@ -1,12 +1,12 @@
 /**
- * `Bootstrap`: puts into a new store what a server has from its start: roles, bindings, flow schemas,
- * priority classes.
+ * `Bootstrap`: fills a new store with what a server has from the start: roles, bindings, flow schemas, priority
+ * classes.
  *
- * The content is shared by all servers; of its own an object has a uid, made from one random number for all of them, the
- * time, and its resourceVersion. A new server spends a few hundred microseconds here.
+ * The content is shared by all servers. Each object has its own uid (derived from one random number), creation time and
+ * resourceVersion. This takes a few hundred microseconds per server.
  *
- * A real server creates roles, bindings and priority classes by its own API, and so owns what it wrote; flow schemas
- * and API services, which it writes otherwise or in parts, belong to nobody here.
+ * A real server creates roles, bindings and priority classes through its own API, and so owns the fields. It writes
+ * flow schemas and API services in other ways or in parts; here they have no owner.
  */
 import type { KubeObject, ManagedFieldsEntry } from "@effect-operator/core/KubeObject"
 import { asObject, freeze, objectAt } from "../../api/Plain.ts"
@@ -25,7 +25,7 @@ import * as BootstrapFlows from "./BootstrapFlows.ts"
 import * as BootstrapPolicy from "./BootstrapPolicy.ts"
 import * as BootstrapPriorities from "./BootstrapPriorities.ts"
 
-/** Unlike any other uid of the server: all of them begin alike and are numbered. */
+/** Uids that differ from all others of the server: a common prefix and a counter. */
 const uids = (random: () => number): () => string => {
   const part = (digits: number) => Math.floor(random() * 16 ** digits).toString(16).padStart(digits, "0")
   const beginning = `${part(8)}-${part(4)}-4${part(3)}-8${part(3)}`
@@ -54,12 +54,12 @@ const everything = (groups: ReadonlyArray<ServedGroup>) => [
   ...[...BootstrapPriorities.objects(), ...BootstrapPolicy.objects()].map((entry) => ({ ...entry, owned: true }))
 ]
 
-/** As which manager a server writes what it has from its start. */
+/** The manager of what a server creates at its start. */
 export const manager = "kube-apiserver"
 
 const owned = new WeakMap<KubeObject, JsonValue.JsonObject>()
 
-/** What the server owns of an object that it created. Rules that were aggregated are not its own. */
+/** The fields that the server owns in an object that it created. Aggregated rules are not among them. */
 const fieldsOf = (object: KubeObject): JsonValue.JsonObject => {
   const known = owned.get(object)
   if (known !== undefined) return known
@@ -84,13 +84,13 @@ export const entriesOf = (object: KubeObject, time: string): ReadonlyArray<Manag
   fieldsV1: fieldsOf(object)
 }]
 
-/** An object as the server writes it, without what every object gets. */
+/** An object as the server writes it, without generated metadata. */
 export interface Own {
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly [field: string]: unknown }
   readonly [field: string]: unknown
 }
 
-/** Stores something that the server says of itself; what is there already keeps its metadata. */
+/** Stores an object of the server itself. An existing one keeps its metadata. */
 export const store = (
   storage: Storage,
   collection: string,
@@ -110,7 +110,7 @@ export const store = (
   storage.put(collection, key, namespace, asObject({ ...own, metadata }))
 }
 
-/** Stores everything a new server has that serves these groups. */
+/** Stores everything that a new server with these groups has. */
 export const install = (
   storage: Storage,
   groups: ReadonlyArray<ServedGroup>,

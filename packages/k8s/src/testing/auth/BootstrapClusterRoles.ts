@@ -1,9 +1,10 @@
 /**
- * `BootstrapClusterRoles`: the roles and bindings for people and programs that a server has from its start.
+ * `BootstrapClusterRoles`: the default roles and bindings for people and programs.
  *
- * Facts of Kubernetes 1.35, in the notation that `BootstrapPolicy` reads: a line at the margin names a role, then what it
- * is aggregated from (`of:`) or into (`in:`); below it stand its rules, `verbs groups resources names`, where the core
- * group is written `core`, or `verbs paths`. Compare `kubectl get clusterroles -o yaml` on a new cluster.
+ * They are those of Kubernetes 1.35, in the notation that `BootstrapPolicy` parses: a line at the margin names a role,
+ * then what it is aggregated from (`of:`) or into (`in:`). The indented lines below are its rules,
+ * `verbs groups resources names`, where the core group is `core`, or `verbs paths`. Compare
+ * `kubectl get clusterroles -o yaml` on a new cluster.
  */
 
 /** ClusterRoles. */

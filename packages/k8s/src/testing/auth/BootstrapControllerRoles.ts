@@ -1,12 +1,13 @@
 /**
- * `BootstrapControllerRoles`: what the controllers of kube-controller-manager may do, each as an account of its own.
+ * `BootstrapControllerRoles`: the roles of the controllers in kube-controller-manager, each with its own account.
  *
- * Facts of Kubernetes 1.35, in the notation that `BootstrapPolicy` reads: a line at the margin names a role, then what it
- * is aggregated from (`of:`) or into (`in:`); below it stand its rules, `verbs groups resources names`, where the core
- * group is written `core`, or `verbs paths`. Compare `kubectl get clusterroles -o yaml` on a new cluster.
+ * They are those of Kubernetes 1.35, in the notation that `BootstrapPolicy` parses: a line at the margin names a role,
+ * then what it is aggregated from (`of:`) or into (`in:`). The indented lines below are its rules,
+ * `verbs groups resources names`, where the core group is `core`, or `verbs paths`. Compare
+ * `kubectl get clusterroles -o yaml` on a new cluster.
  */
 
-/** ClusterRoles; each is bound to the account of its controller in kube-system. */
+/** ClusterRoles, each bound to the account of its controller in kube-system. */
 export const controllerRoles = `
 system:controller:attachdetach-controller
   list,watch core persistentvolumeclaims,persistentvolumes

@@ -1,7 +1,7 @@
 /**
- * `BootstrapFlows`: the FlowSchemas and PriorityLevelConfigurations a server has from its start.
+ * `BootstrapFlows`: the default FlowSchemas and PriorityLevelConfigurations.
  *
- * Facts of Kubernetes 1.35; compare `kubectl get flowschemas,prioritylevelconfigurations` on a new cluster.
+ * They are those of Kubernetes 1.35; compare `kubectl get flowschemas,prioritylevelconfigurations` on a new cluster.
  */
 import type * as JsonValue from "../../schema/JsonValue.ts"
 import { asObject, freeze, objectAt } from "../../api/Plain.ts"
@@ -9,7 +9,7 @@ import type { Entry } from "./BootstrapPolicy.ts"
 
 const group = "flowcontrol.apiserver.k8s.io"
 
-/** Where the two kinds are stored. */
+/** The collections of the two kinds. */
 export const schemas = `flowschemas.${group}`
 export const levels = `prioritylevelconfigurations.${group}`
 
@@ -45,7 +45,7 @@ const queue = (queues: number, handSize: number) => ({
 const named = (kind: "User" | "Group", ...names: ReadonlyArray<string>) =>
   names.map((name) => ({ kind, [kind.toLowerCase()]: { name } }))
 
-/** Every account of kube-system. */
+/** All service accounts of kube-system. */
 const systemAccounts = { kind: "ServiceAccount", serviceAccount: { namespace: "kube-system", name: "*" } }
 
 const rule = (
@@ -137,10 +137,10 @@ const make = (): ReadonlyArray<Entry> =>
 
 let entries: ReadonlyArray<Entry> | undefined
 
-/** Everything, in the order a real server makes it. */
+/** All objects, in the order in which a real server creates them. */
 export const objects = (): ReadonlyArray<Entry> => entries ??= make()
 
-/** The specs of those that every server needs, by name: whoever changes them is refused. */
+/** The specs of the mandatory objects, by name. They cannot be changed. */
 export const mandatorySpecs = (collection: string): ReadonlyMap<string, JsonValue.JsonObject> =>
   new Map(
     objects().filter((entry) => entry.collection === collection).map(({ object }) => object)

@@ -1,9 +1,9 @@
 /**
- * `BootstrapPolicy`: the roles and bindings a server has from its start, as objects.
+ * `BootstrapPolicy`: the default roles and bindings as objects.
  *
- * Read from their notation when the first server is made, then shared by all: what an object has of its own (uid,
- * resourceVersion, creationTimestamp) is added when it is stored. `admin`, `edit` and `view` are there with the rules of
- * the roles they are made of.
+ * They are parsed when the first server is made, then shared by all: uid, resourceVersion and creationTimestamp are
+ * added when an object is stored. `admin`, `edit` and `view` contain the rules of the roles from which they are
+ * aggregated.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { asObject, freeze } from "../../api/Plain.ts"
@@ -55,7 +55,7 @@ const metadata = (path: string, labels: Readonly<Record<string, string>> = {}) =
 const after = (words: ReadonlyArray<string>, prefix: string): ReadonlyArray<string> =>
   words.filter((word) => word.startsWith(prefix)).map((word) => word.slice(prefix.length))
 
-/** Blocks of a line at the margin and indented ones below it. */
+/** Blocks that consist of a line at the margin and the indented lines below it. */
 const blocks = (text: string): ReadonlyArray<readonly [head: string, lines: ReadonlyArray<string>]> =>
   text.trim().split(/\n(?! )/).map((block) => {
     const [head = "", ...lines] = block.split("\n")
@@ -108,7 +108,7 @@ const bindings = (text: string, collection: string): ReadonlyArray<Entry> =>
 
 const controller = "system:controller:"
 
-/** The binding of every controller's role to its account. */
+/** The bindings of the controllers' roles to their accounts. */
 const controllerBindings = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
   entries.flatMap(({ object: { metadata: { name } } }) =>
     bindings(
@@ -117,7 +117,7 @@ const controllerBindings = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry>
     )
   )
 
-/** With the rules of whatever they are made of; a role that is made of such a role comes after it. */
+/** Adds the rules to aggregated roles. A role that is aggregated from an aggregated one must come after it. */
 const aggregated = (entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> => {
   let current = entries
   for (let depth = 0; depth < 3; depth++) {
@@ -144,5 +144,5 @@ const make = (): ReadonlyArray<Entry> => {
 
 let entries: ReadonlyArray<Entry> | undefined
 
-/** Everything, in the order a real server makes it. */
+/** All objects, in the order in which a real server creates them. */
 export const objects = (): ReadonlyArray<Entry> => entries ??= make()

@@ -1,5 +1,5 @@
 /**
- * `BootstrapPriorities`: the PriorityClasses a server has from its start.
+ * `BootstrapPriorities`: the default PriorityClasses.
  *
  * Source: k8s.io/kubernetes/pkg/registry/scheduling/rest/storage_scheduling.go.
  */

@@ -1,12 +1,12 @@
 /**
- * `Escalation`: nobody grants by a role or a binding what he may not do himself.
+ * `Escalation`: users cannot grant permissions that they do not have themselves.
  *
- * Who writes a Role or ClusterRole must hold everything its rules allow, or have the verb `escalate` on it; a
- * ClusterRole that gathers its rules from others takes somebody who may do everything. Who writes a binding must hold
- * everything the role allows, or have the verb `bind` on that role. Updates that touch finalizers and owner references
- * only are free, so that garbage collection works. Members of `system:masters` are never asked.
+ * Writing a Role or ClusterRole requires all permissions in its rules, or the verb `escalate` on it; an aggregated
+ * ClusterRole requires permission for everything. Writing a binding requires all permissions of the role, or the verb
+ * `bind` on that role. Updates that change only finalizers and owner references are exempt, so that garbage collection
+ * works. Members of `system:masters` are exempt, too.
  *
- * Asked after mutating admission and before the object is validated, as in a real server.
+ * The check comes after mutating admission and before validation, as in a real server.
  *
  * Source: k8s.io/kubernetes/pkg/registry/rbac (escalation_check.go, helpers.go and the policybased storages).
  */
@@ -28,10 +28,10 @@ const everything: ReadonlyArray<PolicyRule.PolicyRule> = [
   { verbs: ["*"], nonResourceURLs: ["*"] }
 ]
 
-/** Roles that are not there, as this refusal names them. */
+/** The name of a missing role's kind in this refusal. */
 const plural = (kind: string): string => `${kind.toLowerCase()}s`
 
-/** Why a user may not hand out these rules; undefined if he holds them all. */
+/** Why a user may not grant these rules; undefined if the user has them all. */
 const excess = (exchange: Exchange, rules: ReadonlyArray<PolicyRule.PolicyRule>): string | undefined => {
   const { core, route, user } = exchange
   const { granted, missing } = core.authorizer.grants(user, route.namespace)
@@ -75,13 +75,13 @@ const bindingFault = (exchange: Exchange, binding: KubeObject): Refused => {
   const role = kind === "ClusterRole"
     ? core.storage.get(Rbac.collections.clusterRoles, name)
     : core.storage.get(Rbac.collections.roles, `${route.namespace}/${name}`)
-  // The registry speaks of what was asked for, which is the binding.
+  // The registry reports the requested object, which is the binding.
   if (role === undefined) return StatusError.notFound(resource, name)
   const why = excess(exchange, PolicyRule.rulesOf(role))
   return why === undefined ? undefined : StatusError.forbidden(resource, binding.metadata.name ?? "", why)
 }
 
-/** What garbage collection changes, and what the server keeps account of it with. */
+/** Fields that garbage collection changes, and those with which the server tracks changes. */
 const incidental: ReadonlySet<string> = new Set(["ownerReferences", "finalizers", "managedFields"])
 
 const essential = (object: KubeObject): unknown => ({
@@ -89,7 +89,7 @@ const essential = (object: KubeObject): unknown => ({
   metadata: Object.fromEntries(Object.entries(objectAt(object, "metadata")).filter(([key]) => !incidental.has(key)))
 })
 
-/** Why a user may not write an object; undefined for all but roles and bindings. */
+/** Why a user may not write an object; undefined for anything but roles and bindings. */
 export const fault = (exchange: Exchange, object: KubeObject, previous?: KubeObject): Refused => {
   const { resource, user } = exchange
   if (resource.group !== Rbac.group || resource.custom !== undefined || isMaster(user)) return undefined

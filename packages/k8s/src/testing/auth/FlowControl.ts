@@ -1,9 +1,9 @@
 /**
- * `FlowControl`: by which FlowSchema a request is let in, as the answer's headers tell, and refusals on demand.
+ * `FlowControl`: the FlowSchema of a request, which response headers name, and refusals on request of a test.
  *
- * The first FlowSchema, by precedence and then by name, that matches user, verb and resource or path decides; its uid and
- * that of its PriorityLevelConfiguration are in every answer that came so far. Nothing is ever queued: this server has
- * no load. What a client does when a server is overloaded can be tried nonetheless (see `ApiServer.throttle`).
+ * The first FlowSchema, by precedence and then by name, that matches user, verb and resource or path applies. Its uid
+ * and that of its PriorityLevelConfiguration are in every response to an authenticated request. Nothing is ever queued,
+ * because this server has no load, but a test can simulate an overloaded server (see `ApiServer.throttle`).
  *
  * Source: k8s.io/apiserver/pkg/util/flowcontrol/rule.go and pkg/server/filters/priority-and-fairness.go.
  */
@@ -15,7 +15,7 @@ import { serviceAccountName, type UserInfo } from "../../api/UserInfo.ts"
 import { type Attributes, combined } from "../../api/Attributes.ts"
 import * as BootstrapFlows from "./BootstrapFlows.ts"
 
-/** Strings in a rule: one of them, or `*` alone for any. */
+/** Whether a list in a rule contains a string or is `*`. */
 const contains = (values: ReadonlyArray<unknown>, value: string): boolean =>
   (values.length === 1 && values[0] === "*") || values.includes(value)
 
@@ -68,7 +68,7 @@ const precedence = (schema: KubeObject): number => Number(at(schema, "spec", "ma
 
 export type Headers = Readonly<Record<string, string>>
 
-/** A FlowSchema with the headers of the requests it lets in. */
+/** A FlowSchema with the response headers of its requests. */
 interface Lane {
   readonly schema: KubeObject
   readonly headers: Headers
@@ -90,14 +90,14 @@ const lanesOf = (storage: Storage): ReadonlyArray<Lane> => {
     })
 }
 
-/** One of a user's ways in: what it is for, or everything. */
+/** A rule that applies to a user; `whole` if it matches every request. */
 interface Way {
   readonly rule: unknown
   readonly whole: boolean
   readonly headers: Headers
 }
 
-/** Whether a rule is about all requests there are. */
+/** Whether a rule matches every request. */
 const isWhole = (rule: unknown): boolean =>
   arrayAt(rule, "nonResourceRules").some((entry) => isAll(entry, "verbs") && isAll(entry, "nonResourceURLs")) &&
   arrayAt(rule, "resourceRules").some((entry) =>
@@ -107,7 +107,7 @@ const isWhole = (rule: unknown): boolean =>
 
 const isAll = (entry: unknown, key: string): boolean => contains(arrayAt(entry, key), "*")
 
-/** The rules that are about a user, in order, up to the first that lets everything in. */
+/** The rules for a user in order, up to the first that matches every request. */
 const waysOf = (lanes: ReadonlyArray<Lane>, user: UserInfo): ReadonlyArray<Way> => {
   const ways: Array<Way> = []
   for (const { headers, schema } of lanes) {
@@ -121,7 +121,7 @@ const waysOf = (lanes: ReadonlyArray<Lane>, user: UserInfo): ReadonlyArray<Way> 
   return ways
 }
 
-/** Tells the headers of requests by what is stored at that moment. */
+/** Returns the headers of requests according to the stored objects. */
 export const make = (storage: Storage): (user: UserInfo, attributes: Attributes) => Headers => {
   let lanes: ReadonlyArray<Lane> | undefined
   let byUser = new WeakMap<UserInfo, ReadonlyArray<Way>>()
@@ -138,7 +138,7 @@ export const make = (storage: Storage): (user: UserInfo, attributes: Attributes)
   }
 }
 
-/** The answer of a server that has no room for a request. */
+/** The response of an overloaded server. */
 export const overloaded = (retryAfterSeconds: number): ApiResponse => ({
   status: 429,
   headers: {

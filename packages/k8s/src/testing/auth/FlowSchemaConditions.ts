@@ -1,8 +1,8 @@
 /**
- * `FlowSchemaConditions`: what the status of a FlowSchema says of the PriorityLevelConfiguration that it names.
+ * `FlowSchemaConditions`: the condition of a FlowSchema about the existence of its PriorityLevelConfiguration.
  *
- * A real server writes it a moment after either of the two has changed; here it is there with the answer to the request
- * that changed it, as a write of its own.
+ * A real server writes it shortly after either of the two has changed. Here it is written, as a separate change, before
+ * the request that caused it is answered.
  *
  * Source: k8s.io/apiserver/pkg/util/flowcontrol/apf_controller.go, syncFlowSchemaStatus.
  */
@@ -18,7 +18,7 @@ const manager = "api-priority-and-fairness-config-consumer-v1"
 
 const type = "Dangling"
 
-/** The condition; as it was, if it says the same. */
+/** The condition; the previous one if it is unchanged. */
 const conditionOf = (before: unknown, level: string, isThere: boolean, lastTransitionTime: string): unknown => {
   const status = isThere ? "False" : "True"
   const reason = isThere ? "Found" : "NotFound"
@@ -35,7 +35,7 @@ const owned = Object.fromEntries(
   [".", "f:lastTransitionTime", "f:message", "f:reason", "f:status", "f:type"].map((key) => [key, {}])
 )
 
-/** The entries of an object with that of the server, which applies the condition. */
+/** The managedFields of an object with the entry of the server, which applies the condition. */
 const withOwner = (entries: ReadonlyArray<ManagedFieldsEntry>, time: string) => {
   const own = {
     manager,
@@ -51,7 +51,7 @@ const withOwner = (entries: ReadonlyArray<ManagedFieldsEntry>, time: string) => 
   return Result.isSuccess(managers) ? Managers.encode(managers.success, entries) : undefined
 }
 
-/** The schema with its condition; the same schema if it has it. */
+/** The schema with its condition; the same schema if it has it already. */
 const told = (schema: KubeObject, isThere: boolean, time: string): KubeObject => {
   const conditions = arrayAt(schema, "status", "conditions")
   const before = conditions.find((condition) => stringAt(condition, "type") === type)
@@ -72,7 +72,7 @@ const told = (schema: KubeObject, isThere: boolean, time: string): KubeObject =>
 
 const levelOf = (schema: KubeObject): string => stringAt(schema, "spec", "priorityLevelConfiguration", "name")
 
-/** What brings the conditions up to date after a request. */
+/** Returns the function that updates the conditions after a request. */
 export const make = (storage: Storage): (now: number) => void => {
   let isStale = false
   storage.listen(({ collection }) => {

@@ -1,10 +1,10 @@
 /**
- * `Gate`: everything that stands between a request and the verb that answers it: how long it may take, who asks
- * (authentication), as whom (impersonation), by which FlowSchema, and whether that is allowed (authorization). In this
- * order, as in a real server: who may not ask is told so before anything is said about whether there is something to
- * ask. How long a request may take is only judged: none here takes long.
+ * `Gate`: everything between a request and the verb that answers it: its time limit, authentication, impersonation,
+ * flow control and authorization, in this order as in a real server. Users without permission are refused before they
+ * learn whether an object exists. The time limit is only validated, since no request takes long here.
  *
- * Source: k8s.io/apiserver/pkg/server/config.go (`DefaultBuildHandlerChain`), pkg/endpoints/filters/request_deadline.go.
+ * Source: k8s.io/apiserver/pkg/server/config.go (`DefaultBuildHandlerChain`),
+ * pkg/endpoints/filters/request_deadline.go.
  */
 import type { Request } from "@effect-operator/core/Transport"
 import * as Result from "effect/Result"
@@ -20,38 +20,38 @@ import * as Impersonation from "./Impersonation.ts"
 import type { Decision, Rbac } from "./Rbac.ts"
 import type { Tokens } from "./Tokens.ts"
 
-/** Says of a request after how many seconds it may come again; undefined lets it pass. */
+/** Returns the seconds after which a request may be retried; undefined lets it pass. */
 export type Throttle = (request: Request, user: UserInfo, attributes: Attributes.Attributes) => number | undefined
 
-/** A request that has been looked at. */
+/** The result of the checks. */
 export interface Passage {
-  /** Without what only the gate needs. */
+  /** The request without the headers that only the gate needs. */
   readonly request: Request
   readonly attributes: Attributes.Attributes
-  /** Who came; undefined where the credentials were refused. */
+  /** The authenticated user; undefined if the credentials were refused. */
   readonly user: UserInfo | undefined
-  /** As whom the request is answered. */
+  /** The user as whom the request is answered. */
   readonly actor: UserInfo | undefined
-  /** Undefined where it did not come so far. */
+  /** Undefined if the request was refused before authorization. */
   readonly decision: Decision | undefined
-  /** Headers every answer to it carries. */
+  /** The headers of every response to it. */
   readonly headers: Readonly<Record<string, string>>
-  /** The answer, where it is refused. */
+  /** The response, if the request is refused. */
   readonly refused: ApiResponse | undefined
 }
 
-/** Of every answer; what an answer says itself wins. */
+/** The headers of every response, unless it sets them itself. */
 export const always = { "cache-control": "no-cache, private" }
 
-/** Subresources whose requests last as long as a connection: no FlowSchema is asked about them. */
+/** Subresources whose requests last as long as their connection: flow control does not apply to them. */
 const connections: ReadonlySet<string> = new Set(["attach", "exec", "log", "portforward", "proxy"])
 
-/** Whether a request lasts for as long as whoever sent it stays. */
+/** Whether a request lasts as long as its client stays connected. */
 const lasts = (attributes: Attributes.Attributes): boolean =>
   attributes._tag === "Resource" &&
   (attributes.verb === "watch" || attributes.verb === "proxy" || connections.has(attributes.subresource))
 
-/** Why the time that a request gives itself is none. */
+/** The fault of the `timeout` parameter. */
 const deadlineFault = (request: Request, attributes: Attributes.Attributes): StatusError.StatusError | undefined => {
   const timeout = parameter(request, "timeout") ?? ""
   const why = timeout === "" || lasts(attributes) ? undefined : GoDuration.fault(timeout)
@@ -60,7 +60,7 @@ const deadlineFault = (request: Request, attributes: Attributes.Attributes): Sta
     : StatusError.badRequest(`invalid timeout specified in the request URL - ${why}`)
 }
 
-/** The token of an Authorization header; undefined for none, and for other schemes. */
+/** The bearer token in an Authorization header; undefined if there is none. */
 const bearer = (header: string | undefined): string | undefined => {
   if (header === undefined) return undefined
   const [scheme = "", token = ""] = header.trim().split(" ")
@@ -68,10 +68,10 @@ const bearer = (header: string | undefined): string | undefined => {
 }
 
 export interface Gate {
-  /** Who a request's token stands for; `otherwise` where it has none, undefined where it is refused. */
+  /** The user of a request's token; `otherwise` if it has none, undefined if the token is invalid. */
   readonly identify: (request: Request, otherwise: UserInfo | undefined, now: number) => UserInfo | undefined
   readonly pass: (request: Request, route: Route, user: UserInfo | undefined) => Passage
-  /** Requests are put to this, too, from now on; the result ends that. */
+  /** Adds a throttle; the result removes it. */
   readonly throttle: (throttle: Throttle) => () => void
 }
 

@@ -1,10 +1,10 @@
 /**
- * `Impersonation`: requests that ask to be answered as if somebody else had made them (`kubectl --as`).
+ * `Impersonation`: requests that are made in the name of another user (`kubectl --as`).
  *
- * Every header is a question of its own to the authorizer: may the user `impersonate` this user or service account, each
- * of these groups, each value of extra information, this uid? One refusal refuses the request. Who impersonates a
- * service account without naming groups gets the account's; `system:authenticated` is added to what was asked for, and
- * for the anonymous user `system:unauthenticated`.
+ * Every header is authorized separately: may the user `impersonate` this user or service account, each of these groups,
+ * each extra value, this uid? One refusal refuses the request. Impersonating a service account without groups implies
+ * the account's groups. `system:authenticated` is added to the requested groups, or `system:unauthenticated` for the
+ * anonymous user.
  *
  * Headers have one value here: several groups are separated by a comma and a space, as Node joins repeated headers.
  *
@@ -27,7 +27,7 @@ type Headers = Readonly<Record<string, string>>
 
 const extraPrefix = "impersonate-extra-"
 
-/** What a request asks to be, header by header. */
+/** The requested identity, by header. */
 interface Wanted {
   readonly user: string
   readonly uid: string
@@ -37,7 +37,7 @@ interface Wanted {
 
 const values = (header: string | undefined): ReadonlyArray<string> => header === undefined ? [] : header.split(", ")
 
-/** A key is part of a header's name: what that cannot hold is percent-encoded. */
+/** A key is part of a header name, in which some characters are percent-encoded. */
 const extraKey = (name: string): string => {
   const encoded = name.slice(extraPrefix.length).toLowerCase()
   try {
@@ -47,7 +47,7 @@ const extraKey = (name: string): string => {
   }
 }
 
-/** Whether a request asks to be somebody else's. */
+/** Whether a request impersonates another user. */
 export const isAsked = (headers: Headers): boolean => {
   for (const name in headers) if (name.startsWith("impersonate-")) return true
   return false
@@ -66,7 +66,7 @@ const wantedOf = (headers: Headers): Wanted => ({
 
 const authentication = "authentication.k8s.io"
 
-/** The questions, in the order they are asked. */
+/** The permissions to check, in order. */
 const questions = ({ extra, groups, uid, user }: Wanted): ReadonlyArray<Attributes.ResourceAttributes> => {
   const account = splitServiceAccount(user)
   const ask = (resource: string, name: string, more: Partial<Attributes.ResourceAttributes> = {}) =>
@@ -83,7 +83,7 @@ const questions = ({ extra, groups, uid, user }: Wanted): ReadonlyArray<Attribut
   ]
 }
 
-/** 400 of a request that asks for groups and the like of nobody, with the list as Go prints it. */
+/** The 400 of a request with groups and the like but without a user, with the list as Go prints it. */
 const nobody = ({ extra, groups, uid }: Wanted): StatusError.StatusError => {
   const asked = [
     ...groups.map((group) => `{Group  ${group}    }`),
@@ -98,7 +98,7 @@ const nobody = ({ extra, groups, uid }: Wanted): StatusError.StatusError => {
   }
 }
 
-/** Whom the answered question makes of the request. */
+/** The impersonated user. */
 const becomes = ({ extra, groups, uid, user }: Wanted): UserInfo => {
   const account = splitServiceAccount(user)
   const named = groups.length > 0 || account === undefined ? groups : serviceAccountGroups(account.namespace)
@@ -114,10 +114,10 @@ const becomes = ({ extra, groups, uid, user }: Wanted): UserInfo => {
   }
 }
 
-/** Users remembered, so that what the authorizer knows of them is, too. */
+/** The number of users to keep, so that the authorizer's cache for them stays valid. */
 const memory = 100
 
-/** Tells whose a request is to be, given who made it; asks nothing of requests without such headers. */
+/** Returns the user as whom a request is answered. Requests without such headers need no check. */
 export const make = (
   authorizer: Authorizer
 ): (headers: Headers, user: UserInfo) => Result.Result<UserInfo, StatusError.StatusError> => {
@@ -145,6 +145,6 @@ export const make = (
   }
 }
 
-/** The headers of a request that goes on as somebody else's. */
+/** The headers without those for impersonation. */
 export const without = (headers: Headers): Headers =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith("impersonate-")))

@@ -1,8 +1,8 @@
 /**
- * `Jwt`: signed tokens (JWS in compact form, ES256) and the key that signs them.
+ * `Jwt`: signed tokens (JWS in compact form, ES256) and their signing key.
  *
- * The key is made from random numbers of the server's own source, so that a server under a seed has the same key every
- * time; signatures differ nonetheless, as ECDSA signatures do. Its id is derived from it as Kubernetes derives one.
+ * The key is derived from the server's source of randomness, so a server with the same seed has the same key.
+ * Signatures differ nevertheless, as is usual with ECDSA. The key id is derived as in Kubernetes.
  *
  * Source: RFC 7515 and 7517; k8s.io/kubernetes/pkg/serviceaccount/jwt.go (`keyIDFromPublicKey`).
  */
@@ -14,18 +14,18 @@ export interface Key {
   readonly id: string
   readonly privateKey: NodeCrypto.KeyObject
   readonly publicKey: NodeCrypto.KeyObject
-  /** The public half as a JSON Web Key. */
+  /** The public key as a JSON Web Key. */
   readonly jwk: Readonly<Record<string, unknown>>
 }
 
-/** The largest scalar that is certainly below the order of P-256, so that 31 random bytes are always a key. */
+/** 31 bytes are always below the order of P-256, so any random value is a valid key. */
 const scalarBytes = 31
 
 /** A new key. */
 export const makeKey = (random: () => number): Key => {
   const scalar = Buffer.alloc(32)
   for (let at = 0; at < scalarBytes; at++) scalar[at + 1] = Math.floor(random() * 256)
-  // Zero is no key.
+  // Zero is not a valid key.
   scalar[31]! |= 1
   const curve = NodeCrypto.createECDH("prime256v1")
   curve.setPrivateKey(scalar)
@@ -41,7 +41,7 @@ export const makeKey = (random: () => number): Key => {
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value), "utf8").toString("base64url")
 
-/** A token with these claims. */
+/** A signed token with these claims. */
 export const sign = (key: Key, claims: JsonValue.JsonObject): string => {
   const content = `${encode({ alg: "ES256", kid: key.id })}.${encode(claims)}`
   const signature = NodeCrypto.sign("sha256", Buffer.from(content), {
@@ -60,13 +60,13 @@ const part = (text: string): JsonValue.JsonObject | undefined => {
   }
 }
 
-/** The claims of what looks like a token, whoever signed it; undefined for anything else. */
+/** The claims of a token, whoever signed it; undefined if it is not a token. */
 export const read = (token: string): JsonValue.JsonObject | undefined => {
   const parts = token.split(".")
   return parts.length === 3 ? part(parts[1]!) : undefined
 }
 
-/** The claims of a token this key has signed, or what is wrong with it, as a real server says it. */
+/** The claims of a token signed by this key, or its fault in the words of a real server. */
 export const verify = (key: Key, token: string): Result.Result<JsonValue.JsonObject, string> => {
   const [header = "", claims = "", signature = ""] = token.split(".")
   const { kid } = part(header) ?? {}

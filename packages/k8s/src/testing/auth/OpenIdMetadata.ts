@@ -1,7 +1,7 @@
 /**
- * `OpenIdMetadata`: the two documents by which others check the tokens this server issues: who issues them, and the keys.
+ * `OpenIdMetadata`: the two documents with which others can verify tokens of this server: the issuer and the keys.
  *
- * Each is given in its own media type only; a client that accepts another is told 406.
+ * Each has only its own media type; a client that accepts only others gets a 406.
  *
  * Source: k8s.io/kubernetes/pkg/serviceaccount/openidmetadata.go and pkg/routes/openidmetadata.go.
  */
@@ -11,7 +11,7 @@ import { type ApiResponse, refused } from "../../api/Representation.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import { issuer, type Tokens } from "./Tokens.ts"
 
-/** Where a request finds a document, and what it is in. */
+/** The paths of the documents, with their media types. */
 const mediaTypes: Readonly<Record<string, string>> = {
   ".well-known/openid-configuration": "application/json",
   "openid/v1/jwks": "application/jwk-set+json"
@@ -24,14 +24,14 @@ const keys = (tokens: Tokens): unknown => ({ keys: [tokens.key.jwk] })
 
 const configuration = (host: string): unknown => ({
   issuer,
-  // A real server names the address it advertises; here that is where it was found.
+  // A real server uses its advertised address; here it is the Host of the request.
   jwks_uri: `https://${host}/openid/v1/jwks`,
   response_types_supported: ["id_token"],
   subject_types_supported: ["public"],
   id_token_signing_alg_values_supported: ["ES256"]
 })
 
-/** The answer to a request for one of them; undefined for any other request. */
+/** Answers a request for one of them; undefined for any other request. */
 export const answer = (
   tokens: Tokens,
   { headers, method }: Request,

@@ -1,10 +1,9 @@
 /**
  * `OwnerReferences`: the optional admission plugin `OwnerReferencesPermissionEnforcement`.
  *
- * A user who changes the owner references of an object must be allowed to delete it, because garbage collection may now
- * do that. A user who makes one block the deletion of its owner (`blockOwnerDeletion`) must be allowed to update the
- * `finalizers` of that owner. Creating an object requires only the latter. Some clusters (OpenShift) have it on;
- * `ApiServer` has it off, as kube-apiserver does:
+ * Changing the owner references of an object requires permission to delete it, since garbage collection may now do so.
+ * Setting `blockOwnerDeletion` requires permission to update the `finalizers` of that owner. Creating an object
+ * requires only the latter. Some clusters (OpenShift) enable it; `ApiServer` does not by default, like kube-apiserver:
  *
  * ```ts
  * ApiServer.layerOptions({ admission: [OwnerReferences.plugin] })
@@ -28,14 +27,14 @@ const ownersOf = (object: KubeObject | undefined): ReadonlyArray<OwnerReference>
 const changesOwners = ({ object, oldObject }: Admission.Attributes): boolean =>
   !JsonValue.equals(ownersOf(object), ownersOf(oldObject))
 
-/** References that block the deletion of their owners, and did not before. */
+/** References that block the deletion of their owner now, and did not before. */
 const newlyBlocking = ({ object, oldObject }: Admission.Attributes): ReadonlyArray<OwnerReference> => {
   const blocking = (owner: OwnerReference) => owner.blockOwnerDeletion === true
   const before = new Set(ownersOf(oldObject).filter(blocking).map(({ uid }) => uid))
   return ownersOf(object).filter((owner) => blocking(owner) && !before.has(owner.uid))
 }
 
-/** What refusals call an object that may have no name yet. */
+/** The name of an object in refusals, also while it has none. */
 const nameOf = ({ name, object }: Admission.Attributes): string =>
   name || object?.metadata.name || object?.metadata.generateName || "Unknown"
 
@@ -88,7 +87,7 @@ const fault = (server: Admission.Server, attributes: Admission.Attributes): stri
         version,
         resource: plural,
         subresource: "finalizers",
-        // The owner of a namespaced object in a namespace is in the same.
+        // The owner of a namespaced object is in the same namespace, if it is namespaced.
         namespace: scope === "Namespaced" ? namespace : "",
         name: owner.name
       }))
@@ -106,7 +105,7 @@ export const plugin = (server: Admission.Server): Admission.Plugin => ({
   name: "OwnerReferencesPermissionEnforcement",
   handles: ({ operation, resource, subresource, user }) =>
     (operation === "CREATE" || operation === "UPDATE") && !isMaster(user) &&
-    // The status of a Pod cannot change its owners.
+    // A write to a Pod's status cannot change its owners.
     !(resource.collection === "pods" && subresource === "status"),
   validate: (attributes) => {
     if (!changesOwners(attributes)) return Effect.void

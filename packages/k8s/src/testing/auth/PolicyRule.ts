@@ -1,10 +1,10 @@
 /**
- * `PolicyRule`: what one rule of a role allows, and whether some rules allow all that others do.
+ * `PolicyRule`: what a rule of a role allows, and whether some rules cover others.
  *
- * A rule about resources allows a request if its verbs, groups, resources and, where it names any, names all match. A
- * star matches everything; a star, a slash and a subresource match that subresource of every resource. A rule about
- * paths matches whole paths, or beginnings of paths that end in a star. To see whether rules cover others, the others
- * are taken apart to the smallest pieces: each must be covered by one rule alone.
+ * A rule for resources allows a request if its verbs, groups, resources and, if it has any, names all match. A star
+ * matches everything; a star, a slash and a subresource match that subresource of every resource. A rule for paths
+ * matches whole paths, or prefixes that end in a star. To check whether rules cover others, the others are split into
+ * minimal rules, each of which must be covered by a single rule.
  *
  * Source: k8s.io/kubernetes/pkg/apis/rbac/v1/evaluation_helpers.go, k8s.io/component-helpers/auth/rbac/validation and
  * pkg/registry/rbac/validation/policy_compact.go.
@@ -19,18 +19,18 @@ export type PolicyRule = RbacV1.PolicyRule
 
 const none: ReadonlyArray<string> = []
 
-/** The rules of a role as stored. */
+/** The rules of a stored role. */
 export const rulesOf = (role: unknown): ReadonlyArray<PolicyRule> =>
   arrayAt(role, "rules").filter(JsonValue.isObject) as ReadonlyArray<object> as ReadonlyArray<PolicyRule>
 
 const has = (values: ReadonlyArray<string> | undefined, value: string): boolean =>
   values !== undefined && (values.includes("*") || values.includes(value))
 
-/** A path, or all paths with the beginning that stands before `*`. */
+/** Whether a path equals a pattern, or has the prefix before its `*`. */
 const pathMatches = (pattern: string, path: string): boolean =>
   pattern === "*" || pattern === path || (pattern.endsWith("*") && path.startsWith(pattern.replace(/\*+$/, "")))
 
-/** Whether a rule speaks of such requests, whatever name they name. */
+/** Whether a rule matches a request, apart from names. */
 export const appliesTo = (rule: PolicyRule, attributes: Attributes): boolean => {
   if (!has(rule.verbs, attributes.verb)) return false
   if (attributes._tag === "Path") {
@@ -42,7 +42,7 @@ export const appliesTo = (rule: PolicyRule, attributes: Attributes): boolean => 
   )
 }
 
-/** The names a rule is limited to; undefined where it is not. */
+/** The names to which a rule is limited; undefined if it is not. */
 export const namesOf = (rule: PolicyRule): ReadonlyArray<string> | undefined =>
   rule.resourceNames === undefined || rule.resourceNames.length === 0 ? undefined : rule.resourceNames
 
@@ -51,7 +51,7 @@ export const allows = (rule: PolicyRule, attributes: Attributes): boolean =>
   appliesTo(rule, attributes) &&
   (attributes._tag === "Path" || (namesOf(rule)?.includes(attributes.name) ?? true))
 
-/** Rules of one verb, and one group, resource and name, or one path, that together say the same. */
+/** Splits a rule into equivalent rules with one verb, and one group, resource and name, or one path. */
 export const breakdown = (rule: PolicyRule): ReadonlyArray<PolicyRule> => [
   ...(rule.apiGroups ?? none).flatMap((group) =>
     (rule.resources ?? none).flatMap((resource) =>
@@ -81,7 +81,7 @@ const resourceCovered = (owned: ReadonlyArray<string> | undefined, resource: str
 const pathCovered = (owned: string, path: string): boolean =>
   owned === path || (owned.endsWith("*") && path.startsWith(owned.replace(/\*+$/, "")))
 
-/** Whether a rule covers a piece of another. */
+/** Whether a rule covers a minimal rule. */
 const covers = (owned: PolicyRule, piece: PolicyRule): boolean =>
   (owned.verbs.includes("*") || all(owned.verbs, piece.verbs)) &&
   ((owned.apiGroups ?? none).includes("*") || all(owned.apiGroups, piece.apiGroups)) &&
@@ -91,13 +91,13 @@ const covers = (owned: PolicyRule, piece: PolicyRule): boolean =>
   ) &&
   (namesOf(owned) === undefined || (namesOf(piece) !== undefined && all(owned.resourceNames, piece.resourceNames)))
 
-/** The pieces of `wanted` that no rule in `owned` covers. */
+/** The minimal rules of `wanted` that no rule in `owned` covers. */
 export const missing = (
   owned: ReadonlyArray<PolicyRule>,
   wanted: ReadonlyArray<PolicyRule>
 ): ReadonlyArray<PolicyRule> => wanted.flatMap(breakdown).filter((piece) => !owned.some((rule) => covers(rule, piece)))
 
-/** Pieces that differ by their verbs only, put together again. */
+/** Merges minimal rules that differ only in their verbs. */
 export const compact = (pieces: ReadonlyArray<PolicyRule>): ReadonlyArray<PolicyRule> => {
   const bySubject = new Map<string, PolicyRule>()
   const others: Array<PolicyRule> = []
@@ -113,10 +113,10 @@ export const compact = (pieces: ReadonlyArray<PolicyRule>): ReadonlyArray<Policy
   return [...others, ...bySubject.values()]
 }
 
-/** Strings as Go prints a slice of them: `["a" "b"]`. */
+/** A slice of strings as Go prints it: `["a" "b"]`. */
 export const goStrings = (values: ReadonlyArray<string>): string => `[${values.map(FieldError.quote).join(" ")}]`
 
-/** A rule as refusals print it. */
+/** A rule in refusals. */
 export const print = (rule: PolicyRule): string => {
   const parts = ([
     ["APIGroups", rule.apiGroups],

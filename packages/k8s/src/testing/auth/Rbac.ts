@@ -1,15 +1,14 @@
 /**
- * `Rbac`: who may do what, by the Roles, ClusterRoles and their bindings in the store.
+ * `Rbac`: authorizes requests by the Roles, ClusterRoles and bindings in the store.
  *
- * Rules only ever add up: a request is allowed if a rule of any role that is bound to its user, to one of its user's
- * groups or to its user's service account allows it, in all namespaces by a ClusterRoleBinding, in one by a RoleBinding
- * there. The first such rule is named as the reason; bindings are asked in order of their names, ClusterRoleBindings
- * first (a real server's order changes from start to start). A binding to a role that is not there is told in the
- * reason of a refusal.
+ * Permissions are additive: a request is allowed if any role allows it that is bound to its user, to one of the user's
+ * groups or to the service account, in all namespaces by a ClusterRoleBinding, in one by a RoleBinding there. The first
+ * matching rule is reported as the reason. Bindings are evaluated in order of name, ClusterRoleBindings first (the
+ * order of a real server varies). The reason of a refusal mentions bindings to missing roles.
  *
- * A change of any of the four kinds counts from the next request on; a real server takes some milliseconds. What was
- * found out about a user is remembered until then, so that a further request of the same kind costs three lookups.
- * Members of `system:masters` are never asked about.
+ * A change of any of the four kinds applies from the next request on; a real server takes some milliseconds. Results
+ * are cached per user until then, so another request of the same kind costs three lookups. Members of `system:masters`
+ * may do everything.
  *
  * Source: k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac and pkg/registry/rbac/validation/rule.go.
  */
@@ -23,7 +22,7 @@ import * as PolicyRule from "./PolicyRule.ts"
 
 export const group = "rbac.authorization.k8s.io"
 
-/** Where the four kinds are stored. */
+/** The collections of the four kinds. */
 export const collections = {
   roles: `roles.${group}`,
   clusterRoles: `clusterroles.${group}`,
@@ -33,25 +32,25 @@ export const collections = {
 
 export interface Decision {
   readonly allowed: boolean
-  /** Why; `""` where there is nothing to say. */
+  /** The reason, which may be empty. */
   readonly reason: string
 }
 
-/** A rule, and the binding that gives it to a user. */
+/** A rule, and the binding that grants it to a user. */
 export interface Granted {
   readonly rule: PolicyRule.PolicyRule
   /** `ClusterRoleBinding "view-all" of ClusterRole "view" to Group "dev"`. */
   readonly source: string
 }
 
-/** Everything a user may do in a namespace, or outside of any. */
+/** All permissions of a user in a namespace, or outside of any. */
 export interface Grants {
   readonly granted: ReadonlyArray<Granted>
-  /** The kinds and names of roles that are bound and not there. */
+  /** Roles that are bound but do not exist. */
   readonly missing: ReadonlyArray<{ readonly kind: string; readonly name: string }>
 }
 
-/** Who asks a server whether somebody may do something. */
+/** Decides whether a user may do something. */
 export interface Authorizer {
   readonly authorize: (user: UserInfo, attributes: Attributes) => Decision
   readonly grants: (user: UserInfo, namespace: string) => Grants
@@ -59,7 +58,7 @@ export interface Authorizer {
 
 const unconditional: Decision = { allowed: true, reason: "" }
 
-/** What `missing` amounts to in an answer: several are put in brackets. */
+/** The text about missing roles in a reason; several are in brackets. */
 export const missingText = (
   missing: Grants["missing"],
   name: (kind: string) => string = (kind) => kind.toLowerCase()
@@ -68,7 +67,7 @@ export const missingText = (
     missing.map((role) => `${name(role.kind)}.${group} ${FieldError.quote(role.name)} not found`)
   )
 
-/** The first of a binding's subjects that is this user. */
+/** The first subject of a binding that matches the user. */
 const subjectOf = (binding: KubeObject, user: UserInfo, namespace: string): unknown =>
   arrayAt(binding, "subjects").find((subject) => {
     const name = stringAt(subject, "name")
@@ -99,20 +98,23 @@ const describe = (binding: KubeObject, subject: unknown, namespace: string): str
   return `${kind} ${FieldError.quote(text)} of ${role} to ${describeSubject(subject, namespace)}`
 }
 
-/** The answers to one kind of question: rules that apply, in order, up to the first that is not limited to names. */
+/**
+ * A rule that matches one kind of request, with its decision. A list of candidates ends with the first rule that is not
+ * limited to names.
+ */
 interface Candidate {
   readonly names: ReadonlyArray<string> | undefined
   readonly decision: Decision
 }
 
-/** What is known of a user in a namespace. */
+/** The cached results for a user in a namespace. */
 interface Known {
   readonly grants: Grants
   readonly refused: Decision
   readonly candidates: Map<string, ReadonlyArray<Candidate>>
 }
 
-/** Questions remembered of one user in one namespace: paths may be anything. */
+/** The number of cached kinds of requests per user and namespace; limited because paths are arbitrary. */
 const memory = 1000
 
 const keyOf = (attributes: Attributes): string =>
@@ -132,7 +134,7 @@ export class Rbac implements Authorizer {
     })
   }
 
-  /** The rules of the role that a binding refers to; undefined where there is none. */
+  /** The rules of the role to which a binding refers; undefined if it does not exist. */
   rulesOf(roleRef: unknown, namespace: string): ReadonlyArray<PolicyRule.PolicyRule> | undefined {
     const [kind, name] = [stringAt(roleRef, "kind"), stringAt(roleRef, "name")]
     const role = kind === "ClusterRole"

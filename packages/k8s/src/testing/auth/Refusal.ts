@@ -1,6 +1,6 @@
 /**
- * `Refusal`: what an operator asked for and its roles do not allow, as the audit of a server tells it, and what to add to
- * the options of its manifests.
+ * `Refusal`: the requests of an operator that its roles do not allow, from the audit events of a server, and what to
+ * add to the options of its manifests.
  */
 import * as Resource from "@effect-operator/core/Resource"
 import { stringAt } from "../../api/Plain.ts"
@@ -8,18 +8,18 @@ import { CustomResourceDefinition } from "../../kinds/apiextensions.v1.ts"
 import { ClusterRole, Role } from "../../kinds/rbac.v1.ts"
 import * as Audit from "./Audit.ts"
 
-/** A request, as roles see it. */
+/** A request, in terms of RBAC. */
 export interface Asked {
   readonly verb: string
   readonly group: string
-  /** With its subresource: `pods/status`. */
+  /** Includes the subresource: `pods/status`. */
   readonly resource: string
-  /** `""` for everywhere. */
+  /** `""` for all namespaces. */
   readonly namespace: string
   readonly name: string
 }
 
-/** What an event asked for, apart: what was allowed, and what was not. */
+/** The permissions that a request needed, by whether the user had them. */
 export interface Decided {
   readonly allowed: ReadonlyArray<Asked>
   readonly refused: ReadonlyArray<Asked>
@@ -39,10 +39,10 @@ const askedBy = ({ objectRef = {}, verb }: Audit.Event): Asked => ({
   name: objectRef.name ?? ""
 })
 
-/** The authorizer's word, which is about another verb than the request's. */
+/** A refusal by the authorizer for a verb other than the request's. */
 const refusal = / is forbidden: User ".*" cannot create resource /
 
-/** A server-side apply that made its object, or was not allowed to, has asked for `create` as well. */
+/** A server-side apply that created its object, or was not allowed to, also needed `create`. */
 const askedBesides = (event: Audit.Event, asked: Asked): Asked | undefined => {
   const { code, message = "" } = event.responseStatus
   return asked.verb === "patch" && (code === 201 || (code === 403 && refusal.test(message)))
@@ -52,7 +52,7 @@ const askedBesides = (event: Audit.Event, asked: Asked): Asked | undefined => {
 
 const writes: ReadonlySet<string> = new Set(["create", "update", "patch"])
 
-/** What the server asks for of who writes a role, or a binding of one, that allows what he may not do himself. */
+/** The permission that is required for granting permissions which the user does not have. */
 const handsOut = (event: Audit.Event, asked: Asked): Asked | undefined => {
   if (asked.group !== ClusterRole.group || !writes.has(asked.verb) || asked.resource.includes("/")) return undefined
   if (!asked.resource.endsWith("bindings")) return { ...asked, verb: "escalate" }
@@ -64,7 +64,7 @@ const handsOut = (event: Audit.Event, asked: Asked): Asked | undefined => {
 
 const escalation = / is attempting to grant RBAC permissions not currently held/
 
-/** What a user asked for; nothing of others, nor of what is no resource. */
+/** What a user requested; empty for other users, and for requests that are not for a resource. */
 export const decided = (event: Audit.Event, username: string): Decided => {
   if (event.user.username !== username || event.objectRef === undefined) return { allowed: [], refused: [] }
   const asked = askedBy(event)
@@ -80,7 +80,7 @@ export const decided = (event: Audit.Event, username: string): Decided => {
     : { allowed: [...allowed, handed], refused: [] }
 }
 
-/** What to add, and where; a kind that is among these is named. */
+/** What to add to the options, and where. `kinds` are those that can be named. */
 export const remedy = (
   kinds: ReadonlyArray<{ readonly group: string; readonly plural: string; readonly kind: string }>,
   { group, name, resource, verb }: Asked

@@ -1,5 +1,6 @@
 /**
- * `TokenRequests`: `serviceaccounts/NAME/token`, which gives out tokens of a service account (`kubectl create token`).
+ * `TokenRequests`: the subresource `serviceaccounts/NAME/token`, which issues tokens of a service account
+ * (`kubectl create token`).
  *
  * Source: k8s.io/kubernetes/pkg/registry/core/serviceaccount/storage/token.go and pkg/apis/authentication/validation.
  */
@@ -20,13 +21,13 @@ import { audience, type Bound } from "./Tokens.ts"
 
 const kind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" } as const
 
-/** Seconds a token lives where nobody says, at least, and at most. */
+/** The default, minimum and maximum lifetime of a token, in seconds. */
 const lifetimes = { usual: 3600, least: 600, most: 2 ** 32 } as const
 
-/** Tokens of Pods that ask for this lifetime are good for a year: programs may not know yet that tokens end. */
+/** Pod tokens with this lifetime are extended to a year, because old clients do not know that tokens expire. */
 const extended = { asked: 3607, given: 365 * 24 * 3600 } as const
 
-/** The resource whose objects the bodies of these requests are. */
+/** The resource whose objects are the bodies of these requests. */
 const requests = (accounts: Served): Served => ({
   ...accounts,
   ...kind,
@@ -47,7 +48,7 @@ const requests = (accounts: Served): Served => ({
 const invalid = (name: string, fault: FieldError.FieldError): StatusError.StatusError =>
   StatusError.invalid(kind.kind, kind.group, name, [fault])
 
-/** Name and namespace of a request, where it gives any, are those of the account. */
+/** Name and namespace of a request, if it has any, must be those of the account. */
 const placeFault = (exchange: Exchange.Exchange, request: KubeObject): StatusError.StatusError | undefined => {
   const { route } = exchange
   const [name, namespace] = [stringAt(request, "metadata", "name"), stringAt(request, "metadata", "namespace")]
@@ -86,7 +87,7 @@ const nodeOf = ({ core }: Exchange.Exchange, pod: KubeObject): Bound["node"] => 
   return node === undefined ? { name } : { name, uid: node.metadata.uid }
 }
 
-/** The object that a token is to be bound to. */
+/** The object to which a token will be bound. */
 const boundTo = (
   exchange: Exchange.Exchange,
   ref: unknown
@@ -124,7 +125,7 @@ const boundTo = (
 const defaulted = (request: KubeObject): KubeObject =>
   asObject({ ...request, spec: { expirationSeconds: lifetimes.usual, ...objectAt(request, "spec") } })
 
-/** The request with everything in it that the server fills in. */
+/** The request with all defaults. */
 const completed = (exchange: Exchange.Exchange, request: KubeObject, account: KubeObject): KubeObject => {
   const { managedFields } = request.metadata
   const spec = objectAt(request, "spec")

@@ -1,10 +1,10 @@
 /**
- * `Tokens`: who comes with which bearer token.
+ * `Tokens`: authenticates bearer tokens.
  *
- * Two kinds are known: words that somebody has told the server (as kube-apiserver's `--token-auth-file` does), and the
- * signed tokens of service accounts that the server itself issues. The latter hold until they expire (a minute is given
- * for clocks that differ), until their service account is deleted, or until the Pod, Secret or Node is that they are
- * bound to; a new object of the same name does not bring them back. A token is for the audiences it was asked for.
+ * There are two kinds: static tokens that the server was told (as with kube-apiserver's `--token-auth-file`), and
+ * signed tokens of service accounts that the server issues itself. The latter are valid until they expire (with a
+ * minute of leeway), or until their service account or the Pod, Secret or Node to which they are bound is deleted; a
+ * new object of the same name does not revive them. A token is valid for the audiences for which it was requested.
  *
  * The signing key is made when it is first needed.
  *
@@ -19,24 +19,24 @@ import { known, serviceAccount, serviceAccountName, type UserInfo } from "../../
 import * as Jwt from "./Jwt.ts"
 import { goStrings } from "./PolicyRule.ts"
 
-/** Who issues the tokens, and whom they are for unless somebody else is named. */
+/** The issuer of tokens, and their default audience. */
 export const issuer = "https://kubernetes.default.svc"
 export const audience = issuer
 
-/** Seconds after its end for which a token still counts. */
+/** How long an expired token is still accepted, in seconds. */
 const leeway = 60
 
-/** Whom a token stands for, and to which of the audiences asked about. */
+/** The user of a token, and which of the requested audiences it has. */
 export interface Authenticated {
   readonly user: UserInfo
   readonly audiences: ReadonlyArray<string>
 }
 
-/** What a token is to be bound to, besides its account. */
+/** The object to which a token is bound, in addition to its account. */
 export interface Bound {
   readonly kind: "Pod" | "Secret" | "Node"
   readonly object: KubeObject
-  /** The node of a Pod; without a uid where the node is not there. */
+  /** The node of a Pod; without a uid if the node does not exist. */
   readonly node?: { readonly name: string; readonly uid?: string } | undefined
 }
 
@@ -45,15 +45,15 @@ export interface Issue {
   readonly bound: Bound | undefined
   readonly audiences: ReadonlyArray<string>
   readonly expirationSeconds: number
-  /** When its holder should have asked for a new one, where that is before the token's end. */
+  /** When the holder should have requested a new token, if that is before it expires. */
   readonly warnAfterSeconds?: number | undefined
   /** Milliseconds since 1970. */
   readonly now: number
-  /** A UUID of its own. */
+  /** A new UUID. */
   readonly id: string
 }
 
-/** A token is no longer good because of an object whose end was longer ago than clocks may differ. */
+/** Whether an object was deleted longer ago than the leeway. */
 const gone = (object: KubeObject, now: number): boolean =>
   object.metadata.deletionTimestamp !== undefined &&
   Date.parse(object.metadata.deletionTimestamp) < now - leeway * 1000
@@ -62,7 +62,7 @@ const reference = (object: KubeObject) => ({ name: object.metadata.name, uid: ob
 
 const collections = { pod: "pods", secret: "secrets", node: "nodes" } as const
 
-/** Verified tokens remembered, so that a signature is checked once. */
+/** The number of verified tokens to cache, so that a signature is checked once. */
 const memory = 1000
 
 export class Tokens {
@@ -77,7 +77,7 @@ export class Tokens {
     this.random = random
   }
 
-  /** Takes a word for a user from now on; the result ends that. */
+  /** Accepts a static token for a user from now on; the result ends that. */
   trust(word: string, user: UserInfo): () => void {
     this.words.set(word, known(user))
     return () => {
@@ -89,7 +89,7 @@ export class Tokens {
     return this.signingKey ??= Jwt.makeKey(this.random)
   }
 
-  /** A new token of a service account. */
+  /** Issues a token of a service account. */
   issue({ account, audiences, bound, expirationSeconds, id, now, warnAfterSeconds }: Issue): string {
     const seconds = Math.floor(now / 1000)
     const { name, namespace = "" } = account.metadata
@@ -111,7 +111,7 @@ export class Tokens {
     })
   }
 
-  /** Whom a token stands for, to one of these audiences; a failure says why it is refused. */
+  /** The user of a token for one of these audiences; a failure says why it is refused. */
   authenticate(
     token: string,
     now: number,
@@ -119,7 +119,7 @@ export class Tokens {
   ): Result.Result<Authenticated, string> {
     const word = this.words.get(token)
     if (word !== undefined) {
-      // Words are for the server itself.
+      // Static tokens are only for the server itself.
       return audiences.includes(audience)
         ? Result.succeed({ user: word, audiences: [audience] })
         : Result.fail("invalid bearer token")
@@ -152,7 +152,7 @@ export class Tokens {
     return Result.succeed({ user: entry.user ??= userOf(entry.claims), audiences: common })
   }
 
-  /** Why a token that was once good is not any more. */
+  /** Why a valid signed token is no longer accepted. */
   private fault(claims: JsonValue.JsonObject, now: number): string | undefined {
     const seconds = now / 1000
     if (Number(claims["exp"]) < seconds - leeway) return "service account token has expired"
@@ -174,7 +174,7 @@ export class Tokens {
   private boundFault(claims: JsonValue.JsonObject, namespace: string, now: number): string | undefined {
     for (const kind of ["secret", "pod", "node"] as const) {
       const bound = at(claims, "kubernetes.io", kind)
-      // The node of a token that is bound to a Pod is only told.
+      // For a token bound to a Pod, the node is only informative.
       if (bound === undefined || (kind === "node" && at(claims, "kubernetes.io", "pod") !== undefined)) continue
       const [name, uid] = [stringAt(bound, "name"), stringAt(bound, "uid")]
       const object = this.storage.get(collections[kind], kind === "node" ? name : `${namespace}/${name}`)
@@ -191,7 +191,7 @@ export class Tokens {
 
 const one = (key: string, value: string) => (value === "" ? {} : { [key]: [value] })
 
-/** The user that the claims of a token tell of. */
+/** The user in the claims of a token. */
 const userOf = (claims: JsonValue.JsonObject): UserInfo => {
   const own = objectAt(claims, "kubernetes.io")
   const id = stringAt(claims, "jti")
