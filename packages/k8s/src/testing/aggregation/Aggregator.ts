@@ -1,13 +1,13 @@
 /**
- * `Aggregator`: other API servers behind this one.
+ * `Aggregator`: the API servers behind this one.
  *
- * It knows the APIServices: which group versions discovery tells of and in which order, which of them somebody else
- * answers, and whether that one can be asked. The APIServices of custom resources it makes and removes itself, in the
- * same step that begins or ends serving them. Those of the server's own groups are there from the start, and nobody
- * makes them again: a group whose APIService is deleted is still served, but not told of.
+ * It maintains the APIServices: which group versions discovery lists and in which order, which of them a backend
+ * serves, and whether it is available. APIServices of custom resources are created and deleted together with the served
+ * versions. Those of built-in groups exist from the start and are not created again: a group whose APIService is
+ * deleted is still served, but no longer listed.
  *
- * Backends are looked at in the background (`run`): when an APIService, its Service or its endpoints change, every half
- * minute, and more often while discovery fails. As long as there is no remote APIService nothing runs.
+ * Backends are checked in the background (`run`): when an APIService, its Service or its endpoints change, every half
+ * minute, and more often while discovery fails. Without remote APIServices nothing runs.
  *
  * Source: k8s.io/kube-aggregator/pkg/{apiserver,controllers}.
  */
@@ -33,9 +33,9 @@ import * as Proxy from "./Proxy.ts"
 import * as RemoteDiscovery from "./RemoteDiscovery.ts"
 
 export const defaults = {
-  /** Between two looks at a backend that answers. */
+  /** The interval of checks of an available backend, in milliseconds. */
   interval: 30_000,
-  /** After the first look that failed; doubled by every other, up to the interval. */
+  /** The delay after the first failed check, in milliseconds; it doubles with each failure, up to the interval. */
   firstRetry: 5
 } as const
 
@@ -54,7 +54,7 @@ export interface Backend {
   readonly groupVersion: string
   readonly available: boolean
   readonly discovered: RemoteDiscovery.Entry
-  /** GET of any of its paths; undefined where it does not answer. */
+  /** GET of any of its paths; undefined if it does not answer. */
   readonly ask: (path: string, query: Request["query"]) => Effect.Effect<ApiResponse | undefined>
 }
 
@@ -64,7 +64,7 @@ export class Aggregator {
   private readonly remote = new Map<string, KubeObject>()
   private readonly discovery = new Map<string, RemoteDiscovery.Entry>()
   private ordered: ReadonlyArray<Group> | undefined
-  /** The registry's generation when APIServices were last brought in step with it; -1 when one of them changed since. */
+  /** The registry's generation at the last sync of APIServices; -1 if one of them has changed since. */
   private settled = 0
   private certificate: Backends.Call["certificate"]
   private notice: (name: string) => void = () => {}
@@ -74,12 +74,12 @@ export class Aggregator {
     parts.storage.listen((change) => this.observe(change))
   }
 
-  /** The certificate by which backends know the server. */
+  /** Sets the client certificate of calls to backends. */
   showing(certificate: NonNullable<Backends.Call["certificate"]>): void {
     this.certificate = certificate
   }
 
-  /** Takes up the APIServices that the store began with; in step with the definitions that are served now. */
+  /** Starts with the APIServices in the initial content of the store, which are in sync with the served definitions. */
   begin(): void {
     const { registry, storage } = this.parts
     const { get, keys } = storage.list(collection)
@@ -107,7 +107,7 @@ export class Aggregator {
     } else if (this.remote.size > 0) this.concerns(change)
   }
 
-  /** Looks again at those whose Service or endpoints changed. */
+  /** Schedules a check of APIServices whose Service or endpoints changed. */
   private concerns({ collection: changed, key, namespace, object }: Change): void {
     const service = changed === "services" || changed === "endpoints"
       ? key
@@ -121,13 +121,13 @@ export class Aggregator {
     }
   }
 
-  /** The groups that discovery tells of, without the core group. */
+  /** The groups that discovery lists, without the core group. */
   groups(): ReadonlyArray<Group> {
     const { get, keys } = this.parts.storage.list(collection)
     return this.ordered ??= ApiServices.groups(keys.map(get))
   }
 
-  /** The backends, of every remote group version. */
+  /** The backends of all remote group versions. */
   backends(): ReadonlyArray<Backend> {
     const { backends } = this.parts
     return [...this.remote].map(([groupVersion, service]) => ({
@@ -151,13 +151,13 @@ export class Aggregator {
     }))
   }
 
-  /** What is known of a remote group version's resources; undefined for one of the server's own. */
+  /** The discovered resources of a remote group version; undefined for a local one. */
   discovered(group: string, version: string): RemoteDiscovery.Entry | undefined {
     const path = `${group}/${version}`
     return this.remote.has(path) ? this.discovery.get(path) ?? { resources: undefined, freshness: "Stale" } : undefined
   }
 
-  /** The APIService that answers a request, if that is a remote one. */
+  /** The remote APIService that serves a request; undefined if the server itself does. */
   answering(route: Route): KubeObject | undefined {
     if (this.remote.size === 0) return undefined
     if (route._tag === "Resource") return this.remote.get(`${route.group}/${route.version}`)
@@ -165,13 +165,13 @@ export class Aggregator {
     return root === "apis" && rest.length === 0 ? this.remote.get(`${group}/${version}`) : undefined
   }
 
-  /** Answers a request that `answering` found a backend for. */
+  /** Forwards a request to the backend that `answering` returned. */
   proxy(proxied: Proxy.Proxied): Effect.Effect<ApiResponse> {
     const { backends, storage } = this.parts
     return Proxy.answer(proxied, storage, backends, this.certificate)
   }
 
-  /** Brings the APIServices of custom resources in step with what is served. */
+  /** Syncs the APIServices of custom resources with the served versions. */
   settle(now: number, random: () => number): void {
     const { registry, storage } = this.parts
     if (this.settled === registry.generation) return
@@ -207,11 +207,11 @@ export class Aggregator {
         })
       )
     }
-    // Its own changes need no second look.
+    // Its own changes need no further sync.
     this.settled = registry.generation
   }
 
-  /** Looks at one backend, again and again. */
+  /** Checks one backend repeatedly. */
   private readonly watch = (name: string) =>
     Effect.gen({ self: this }, function*() {
       const { backends, storage } = this.parts
@@ -240,7 +240,7 @@ export class Aggregator {
       }
     })
 
-  /** Keeps an eye on the backends until the scope closes. */
+  /** Checks the backends until the scope closes. */
   readonly run: Effect.Effect<void, never, Scope.Scope> = Effect.gen({ self: this }, function*() {
     const queue = yield* Queue.unbounded<string>()
     const watches = yield* FiberMap.make<string>()

@@ -1,5 +1,5 @@
 /**
- * `ApiServiceRules`: what an APIService must be, and what the server adds to it.
+ * `ApiServiceRules`: validation and defaults of APIServices.
  *
  * Source: k8s.io/kube-aggregator/pkg/apis/apiregistration/validation/validation.go, .../v1/defaults.go and
  * pkg/registry/apiservice/strategy.go.
@@ -97,5 +97,5 @@ const validate = (service: KubeObject): Faults => {
   ]
 }
 
-/** What the strategy of APIServices has beyond the table. */
+/** The strategy of APIServices, in addition to the common table. */
 export const strategy: Partial<Strategy> = { prepareCreate, validate, validateStatus: ConditionRules.decided }

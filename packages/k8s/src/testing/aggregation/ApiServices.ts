@@ -1,9 +1,9 @@
 /**
- * `ApiServices`: the APIService objects: who answers which group version, and in which order discovery tells of them.
+ * `ApiServices`: the APIService objects: who serves each group version, and in which order discovery lists them.
  *
- * Every group version that the server has by itself has an APIService from its start, every one of custom resources as
- * long as it is served. Groups come by the highest priority of their versions, then by name; versions within a group by
- * their own priority, then as versions are ordered.
+ * Every built-in group version has an APIService from the start, and every group version of custom resources has one
+ * while it is served. Groups are ordered by the highest group priority of their versions, then by name; versions within
+ * a group by their own priority, then by version order.
  *
  * Source: k8s.io/kubernetes/pkg/controlplane/apiserver/aggregator.go, cmd/kube-apiserver/app/aggregator.go and
  * k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper.
@@ -15,13 +15,13 @@ import { compareVersions, type Group } from "../server/Registry.ts"
 
 export const collection = "apiservices.apiregistration.k8s.io"
 
-/** Whose object it is: the server's, from its start or as long as there is a definition. */
+/** The label of APIServices that the server manages: those it starts with, or those of definitions. */
 export const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-/** The group that has no APIService and always comes first. */
+/** The group without an APIService, which always comes first. */
 const own = "apiregistration.k8s.io"
 
-/** Those that are not as `usual` says. */
+/** Versions whose priority differs from `usual`. */
 const versionPriorities: Readonly<Record<string, number>> = {
   "/v1": 1,
   "autoscaling/v2": 30,
@@ -45,7 +45,7 @@ const specOf = (group: string, version: string, groupPriorityMinimum: number, ve
   versionPriority
 })
 
-/** What a local APIService is told at once. */
+/** The condition of a local APIService, set at once. */
 export const localCondition = (lastTransitionTime: string) => ({
   type: "Available",
   status: "True",
@@ -62,7 +62,7 @@ const automatic = (label: "onstart" | "true", spec: ReturnType<typeof specOf>) =
   status: { conditions: [localCondition("")] }
 })
 
-/** The APIServices of a new server that has these groups, without what every object gets of its own. */
+/** The APIServices of a new server with these groups, without generated metadata. */
 export const initial = (groups: ReadonlyArray<Tables.ServedGroup>): ReadonlyArray<KubeObject> =>
   groups.filter(({ name }) => name !== own).flatMap(({ name, priority: groupPriority, versions }) =>
     versions.map((version) => {
@@ -82,7 +82,7 @@ const numberAt = (value: unknown, ...path: ReadonlyArray<string>): number => {
   return typeof found === "number" ? found : 0
 }
 
-/** Where a remote APIService is; undefined for a local one. */
+/** The Service of a remote APIService; undefined for a local one. */
 export const serviceOf = (
   service: KubeObject
 ): { readonly namespace: string; readonly name: string; readonly port: number } | undefined => {
@@ -106,7 +106,7 @@ export interface Condition {
   readonly message: string
 }
 
-/** The object with the condition `Available`; the same object if it says so already. */
+/** The object with the condition `Available`; the same object if the condition is unchanged. */
 export const withCondition = (service: KubeObject, condition: Condition, time: string): KubeObject => {
   const before = available(service)
   const { message, reason, status } = condition

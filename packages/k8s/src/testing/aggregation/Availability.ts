@@ -1,6 +1,6 @@
 /**
- * `Availability`: whether the backend of an APIService can be asked, found out as a real aggregator does: there must be a
- * Service that listens on the port, it must have endpoints, and its discovery must answer.
+ * `Availability`: checks whether the backend of an APIService is available, as a real aggregator does: a Service must
+ * exist with that port, it must have endpoints, and discovery must answer.
  *
  * Source: k8s.io/kube-aggregator/pkg/controllers/status/remote/remote_available_controller.go.
  */
@@ -14,13 +14,13 @@ import type { Storage } from "../../api/Storage.ts"
 
 const unavailable = (reason: string, message: string): ApiServices.Condition => ({ status: "False", reason, message })
 
-/** Of a Service: where it leads, as the server resolves it. */
+/** The address of a Service, as the server resolves it. */
 export const hostOf = (service: KubeObject, port: number): string =>
   stringAt(service, "spec", "type") === "ExternalName"
     ? `${stringAt(service, "spec", "externalName")}:${port}`
     : `${stringAt(service, "spec", "clusterIP")}:${port}`
 
-/** Names of the ports that some endpoint of a Service is ready on; undefined where nobody looks after endpoints. */
+/** The names of the ports with ready endpoints; undefined if the Service has no Endpoints at all. */
 const readyPorts = (storage: Storage, namespace: string, name: string): ReadonlySet<string> | undefined => {
   const { get, keys } = storage.list("endpointslices.discovery.k8s.io", namespace)
   const slices = keys.map(get).filter((slice) => slice.metadata.labels?.["kubernetes.io/service-name"] === name)
@@ -50,10 +50,10 @@ const endpointFault = (storage: Storage, service: KubeObject, port: number): Api
   )
 }
 
-/** Who the aggregator is to its backends. */
+/** The identity of the aggregator in requests to backends. */
 export const aggregator = { "x-remote-user": "system:kube-aggregator", "x-remote-group": "system:masters" } as const
 
-/** Looks once. */
+/** Checks once. */
 export const check = (
   apiService: KubeObject,
   storage: Storage,
@@ -76,7 +76,7 @@ export const check = (
   const failed = (why: string) => unavailable("FailedDiscoveryCheck", `failing or missing response from ${url}: ${why}`)
   return calls.call({
     target: { service: reference },
-    // Whether the certificate is right shows when somebody asks; here it does not matter.
+    // The certificate is verified by actual requests; it does not matter here.
     insecureSkipTlsVerify: true,
     certificate,
     method: "GET",

@@ -1,9 +1,10 @@
 /**
- * `FrontProxy`: how backends know the server, and believe what it says about who asks.
+ * `FrontProxy`: the identity with which the server calls its backends, so that they trust the user headers in its
+ * requests.
  *
- * It shows a certificate of its own, signed by an authority of its own. Which authority, which common name and which
- * headers stands in a ConfigMap in kube-system, where aggregated API servers read it, with the authority of ordinary
- * client certificates.
+ * The server has a client certificate, issued by a separate authority. A ConfigMap in kube-system contains that
+ * authority, the allowed common name and the header names, where aggregated API servers read them, and the authority of
+ * ordinary client certificates.
  *
  * Source: k8s.io/kubernetes/pkg/controlplane/controller/clusterauthenticationtrust.
  */
@@ -14,15 +15,15 @@ import type { Storage } from "../../api/Storage.ts"
 
 export interface FrontProxy {
   readonly certificate: Certificates.Certificate
-  /** Who signed it: PEM. */
+  /** The authority that issued it, as PEM. */
   readonly authorityPem: string
-  /** Who signs client certificates: PEM. */
+  /** The authority of client certificates, as PEM. */
   readonly clientAuthorityPem: string
 }
 
 const commonName = "front-proxy-client"
 
-/** A new authority and what it signed; `now` is time on the wall. */
+/** A new authority and a certificate from it. `now` is wall clock time in milliseconds since 1970. */
 export const make = (now: number, clientAuthorityPem: string): Effect.Effect<FrontProxy> =>
   Effect.gen(function*() {
     const authority = yield* Certificates.authority({ now, commonName: "front-proxy-ca" })

@@ -1,9 +1,9 @@
 /**
- * `Proxy`: a request for a remote group version, answered by its backend.
+ * `Proxy`: forwards a request for a remote group version to its backend.
  *
- * What came is passed on as it came, but for credentials: the backend is told who asks by headers (`X-Remote-User` and
- * the like), and believes them because of the certificate they come with. Its answer is passed back untouched, a watch
- * as it goes on. An APIService that is not available is 503, and so is a backend that cannot be reached.
+ * The request is forwarded unchanged except for credentials: headers (`X-Remote-User` and the like) name the user, and
+ * the backend trusts them because of the client certificate. The response is returned unchanged; a watch is streamed.
+ * An APIService that is not available gives a 503, and so does a backend that cannot be reached.
  *
  * Source: k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go, k8s.io/apimachinery/pkg/util/proxy/upgradeaware.go and
  * k8s.io/client-go/transport/round_trippers.go (`SetAuthProxyHeaders`).
@@ -26,14 +26,14 @@ import { flag } from "../../api/Routing.ts"
 import type { Storage } from "../../api/Storage.ts"
 import type { UserInfo } from "../../api/UserInfo.ts"
 
-/** What is passed on. */
+/** A request to forward. */
 export interface Proxied {
   readonly apiService: KubeObject
   readonly request: Request
   readonly user: UserInfo
   readonly auditId: string
   readonly sourceIP: string | undefined
-  /** The body as it came over a network, bytes; the request's own is a JSON value. */
+  /** The raw body, if it arrived over a network; otherwise the request's body is a JSON value. */
   readonly bytes: Effect.Effect<Uint8Array> | undefined
 }
 
@@ -45,15 +45,15 @@ const text = (status: number, body: string): ApiResponse => ({
 
 const unavailable = text(503, "service unavailable")
 
-/** Headers that concern one connection, and those that say who asks. */
+/** Hop-by-hop headers, and headers that identify the user. */
 const dropped =
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|content-length|accept-encoding|authorization|x-remote-.*)$/
 
-/** A key of `extra` as part of a header's name. */
+/** A key of `extra` as part of a header name. */
 const extraName = (key: string): string =>
   key.replace(/[^A-Za-z0-9!#$&'*+.^_`|~-]/g, (character) => encodeURIComponent(character))
 
-/** Who asks, as backends are told. */
+/** The headers that tell backends who the user is. */
 export const userHeaders = (user: UserInfo): Record<string, string | ReadonlyArray<string>> => ({
   "x-remote-user": user.username,
   ...((user.uid ?? "") === "" ? {} : { "x-remote-uid": user.uid! }),
@@ -86,7 +86,7 @@ const responseHeaders = (headers: Readonly<Record<string, string>>): Record<stri
 const isJson = (headers: Readonly<Record<string, string>>): boolean =>
   /^application\/(?:[\w.-]+\+)?json\b/.test(headers["content-type"] ?? "")
 
-/** Callers in this process get values, those over a network what the backend sent. */
+/** Callers in this process get values, callers over a network the bytes that the backend sent. */
 const bodyOf = (reply: Backends.Reply, bytes: boolean): unknown => {
   if (reply.body._tag === "Json") return reply.body.value
   if (bytes) return reply.body.bytes.length === 0 ? undefined : reply.body.bytes
@@ -96,7 +96,7 @@ const bodyOf = (reply: Backends.Reply, bytes: boolean): unknown => {
     : new TextDecoder().decode(reply.body.bytes)
 }
 
-/** A reply as an answer of the server's own. */
+/** The reply of a backend as a response of this server. */
 export const responseOf = (reply: Backends.Reply, bytes = false): ApiResponse => ({
   status: reply.status,
   headers: responseHeaders(reply.headers),
@@ -109,11 +109,11 @@ const lines = (chunks: Stream.Stream<Uint8Array, Backends.BackendFailed>): Strea
     Stream.splitLines,
     Stream.filter((line) => line !== ""),
     Stream.map((line) => JSON.parse(line) as WireEvent),
-    // A connection that breaks is the end of a watch.
+    // A broken connection ends a watch.
     Stream.catchCause(() => Stream.empty)
   )
 
-/** Answers a request. */
+/** Answers a request with the reply of its backend. */
 export const answer = Effect.fnUntraced(function*(
   proxied: Proxied,
   storage: Storage,
@@ -143,7 +143,7 @@ export const answer = Effect.fnUntraced(function*(
       Effect.catch(unreachable)
     )
   }
-  // The call lasts as long as somebody reads its answer.
+  // The call lasts as long as its response is read.
   const scope = yield* Scope.make()
   const reply = yield* Scope.provide(Effect.result(calls.stream(call)), scope).pipe(
     Effect.onInterrupt(() => Scope.close(scope, Exit.void))
@@ -165,7 +165,7 @@ export const answer = Effect.fnUntraced(function*(
   }
 })
 
-/** What an APIService trusts. */
+/** The trust settings of an APIService. */
 export const trustOf = (apiService: KubeObject): Pick<Backends.Call, "caBundle" | "insecureSkipTlsVerify"> => {
   const caBundle = stringAt(apiService, "spec", "caBundle")
   const { insecureSkipTLSVerify: insecure } =

@@ -1,7 +1,7 @@
 /**
- * `RemoteDiscovery`: what a remote group version has, in the form of aggregated discovery.
+ * `RemoteDiscovery`: the resources of a remote group version, in the form of aggregated discovery.
  *
- * The backend is asked for aggregated discovery first, and for its classic list of resources where it has none.
+ * The backend is asked for aggregated discovery first, and for its classic resource list if it does not have that.
  *
  * Source: k8s.io/kube-aggregator/pkg/apiserver/handler_discovery.go and k8s.io/apiserver/pkg/endpoints/installer.go
  * (`ConvertGroupVersionIntoToDiscovery`).
@@ -15,7 +15,7 @@ import * as Backends from "../Backends.ts"
 import type { JsonObject } from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 
-/** The resources of a group version; `Stale` where the last attempt to read them failed. */
+/** The resources of a group version; `Stale` if the last attempt to read them failed. */
 export interface Entry {
   readonly resources: ReadonlyArray<unknown> | undefined
   readonly freshness: "Current" | "Stale"
@@ -36,7 +36,7 @@ const list = (resource: unknown, key: string): JsonObject => {
   return values.length === 0 ? {} : { [key]: values }
 }
 
-/** The classic list in the newer form: subresources stand below their resource. */
+/** Converts the classic list: subresources are nested in their resource. */
 export const fromClassic = (document: unknown): ReadonlyArray<unknown> => {
   const entries = arrayAt(document, "resources")
   const subresources = new Map<string, Array<unknown>>()
@@ -73,7 +73,7 @@ const fromAggregated = (document: unknown, group: string, version: string): Read
   return own === undefined ? undefined : arrayAt(own, "resources")
 }
 
-/** Asks the backend of an APIService. */
+/** Reads discovery from the backend of an APIService. */
 export const read = (
   apiService: KubeObject,
   calls: Backends.Calls,

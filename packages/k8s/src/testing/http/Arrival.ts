@@ -1,9 +1,8 @@
 /**
- * What comes by HTTP: the request as a value, and with it the credentials and the body that the server asks for in its
- * own time.
+ * The arrival of an HTTP request: the credentials and the body, which the server reads when it needs it.
  *
- * A client certificate stands for the user its common name names, in the groups its organizations name, if the facade's
- * authority has signed it. Bodies of more than 3 MiB are refused; they are read only once the request has been let in.
+ * A client certificate of the facade's authority stands for the user in its common name, in the groups in its
+ * organizations. Bodies of more than 3 MiB are refused. They are read only once the request has been authorized.
  *
  * Source: k8s.io/apiserver/pkg/authentication/request/x509 (`CommonNameUserConversion`).
  */
@@ -19,7 +18,7 @@ import * as RequestBody from "../../api/RequestBody.ts"
 import { known } from "../../api/UserInfo.ts"
 import { readBytes } from "../../api/HttpRequest.ts"
 
-/** What a certificate says of a connection's peer, read once per connection. */
+/** The user of a connection's client certificate, determined once per connection. */
 const certified = new WeakMap<Tls.TLSSocket, { readonly user: Arrival["certificate"] }>()
 
 const readCertificate = (socket: Tls.TLSSocket): Arrival["certificate"] => {
@@ -43,7 +42,7 @@ const certificateOf = (socket: Net.Socket): Arrival["certificate"] => {
   return entry.user
 }
 
-/** Everything that comes with a request. */
+/** Everything that arrives with a request. */
 export const make = (
   http: HttpServerRequest.HttpServerRequest,
   { method }: Request,

@@ -1,10 +1,10 @@
 /**
  * `/openapi/v2` and `/openapi/v3` of an API server.
  *
- * Documents are made when somebody asks, from discovery and the CustomResourceDefinitions as they are then, and kept
- * until one of these changes. `If-None-Match` is answered with 304. The index of version 3 names every document with a
- * hash: asked for by that hash it may be kept for ever, by another one the client is sent to the present one. Documents
- * of aggregated servers are theirs, read again after a minute at the latest.
+ * Documents are generated on request, from discovery and the current CustomResourceDefinitions, and cached until one of
+ * these changes. `If-None-Match` is answered with 304. The index of version 3 lists every document with a hash. A
+ * request with the current hash may be cached forever; one with another hash is redirected to the current one.
+ * Documents of aggregated servers are fetched again after at most a minute.
  *
  * Source: k8s.io/kube-openapi/pkg/handler3 and pkg/handler.
  */
@@ -19,7 +19,7 @@ import * as OpenApiProtobuf from "./OpenApiProtobuf.ts"
 import { arrayAt, stringAt } from "../../api/Plain.ts"
 import { parameter } from "../../api/Routing.ts"
 
-/** A document as it is sent. */
+/** An encoded document. */
 export interface Served {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -27,10 +27,10 @@ export interface Served {
   readonly json?: "compact" | "indented"
 }
 
-/** Discovery and the definitions are read with all rights: the documents say nothing a reader must not know. */
+/** Discovery and the definitions are read by an administrator: the documents contain nothing secret. */
 const reader: UserInfo = { username: "system:apiserver", groups: ["system:masters"] }
 
-/** How long the documents of aggregated servers are kept, in milliseconds. */
+/** How long documents of aggregated servers are cached, in milliseconds. */
 const remoteLifetime = 60_000
 
 const yearMillis = 365 * 24 * 3_600_000
@@ -38,12 +38,12 @@ const yearMillis = 365 * 24 * 3_600_000
 interface State {
   readonly key: string
   readonly source: OpenApiDocument.Source
-  /** By group, what its documents depend on. */
+  /** By group: everything on which its documents depend. */
   readonly groups: ReadonlyMap<string, string>
   readonly documents: Map<string, Served>
 }
 
-/** Whether a path is one of these. */
+/** Whether a path belongs to these endpoints. */
 export const isOpenApi = (path: string): boolean =>
   path === "/openapi/v2" || path === "/openapi/v3" || path.startsWith("/openapi/v3/")
 
@@ -57,14 +57,14 @@ const document = (body: unknown, contentType: string, etag: string): Served => (
   ...(contentType === "application/json" ? { json: "compact" } : {})
 })
 
-/** Changes whenever the document of a group version does. */
+/** A hash that changes with the document of a group version. */
 const hashOf = ({ groups }: State, root: string): string =>
   hash(`${root} ${groups.get(root.split("/")[1] ?? "") ?? ""}`)
 
-/** `apis/apps/v1`; undefined for the index. */
+/** The group version in a path (`apis/apps/v1`); undefined for the index. */
 const rootAt = (path: string): string | undefined => /^\/openapi\/v3\/(.+)$/.exec(path)?.[1]
 
-/** What the documents are written in, by the names that clients give it. */
+/** The media types of the documents, as clients name them. */
 const written: ReadonlySet<string> = new Set([
   "*",
   "*/*",
@@ -73,11 +73,11 @@ const written: ReadonlySet<string> = new Set([
   ...OpenApiProtobuf.mediaTypes
 ])
 
-/** The index of version 3 is given to all, in JSON. */
+/** The index of version 3 is always JSON, whatever the client accepts. */
 const isAcceptable = ({ headers, path }: Request): boolean =>
   path === "/openapi/v3" || Negotiation.parseAccept(headers["accept"]).some(({ type }) => written.has(type))
 
-/** Answers requests for the documents of a server; 404 without a word for a document there is none of. */
+/** Answers requests for the documents of a server; an empty 404 if there is no such document. */
 export const make = (server: Pick<ApiServer["Service"], "handle" | "remotes">) => {
   let state: State | undefined
   let remote: { readonly key: string; readonly until: number; readonly documents: ReadonlyArray<unknown> } | undefined
@@ -120,7 +120,7 @@ export const make = (server: Pick<ApiServer["Service"], "handle" | "remotes">) =
     return { state: next, remotes }
   })
 
-  /** The documents of version 2 that aggregated servers have. */
+  /** The version 2 documents of aggregated servers. */
   const remoteDocuments = Effect.fnUntraced(function*(
     remotes: Effect.Success<typeof server.remotes>,
     documents: State["documents"]
@@ -193,7 +193,7 @@ export const make = (server: Pick<ApiServer["Service"], "handle" | "remotes">) =
       headers: {
         ...found.headers,
         "cache-control": "public, immutable",
-        // In the words of Go, whose UTC is not called GMT.
+        // In the format of Go, which says UTC instead of GMT.
         expires: new Date(now + yearMillis).toUTCString().replace("GMT", "UTC")
       }
     }

@@ -1,8 +1,8 @@
 /**
- * The OpenAPI version 2 document in the protobuf form of gnostic, which kubectl up to 1.26 insists on.
+ * The OpenAPI version 2 document in gnostic's protobuf form, which kubectl up to 1.26 requires.
  *
- * A table of messages says which JSON key goes into which numbered field; what is not in the table is left out, except
- * vendor extensions (`x-…`), which are carried as YAML text.
+ * A table of messages maps JSON keys to field numbers. Keys that are not in the table are left out, except for vendor
+ * extensions (`x-…`), which are encoded as YAML text.
  *
  * Source: github.com/google/gnostic openapiv2/OpenAPIv2.proto; compared with the document of a kube-apiserver 1.20.2.
  */
@@ -10,28 +10,28 @@ import * as Yaml from "yaml"
 import { isObject, type JsonObject } from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 
-/** The media type a client asks for; real servers know both spellings. */
+/** The media types that clients request; real servers know both spellings. */
 export const mediaTypes: ReadonlySet<string> = new Set([
   "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
   "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 ])
 
-/** How a value is written. */
+/** How a value is encoded. */
 type Form =
   /** A string, boolean, 64-bit integer or double. */
   | "string"
   | "bool"
   | "int"
   | "double"
-  /** Any JSON value, as YAML in a message of its own. */
+  /** Any JSON value, as YAML in a separate message. */
   | "any"
   /** A message. */
   | (() => Message)
-  /** Several values of one form. */
+  /** A repeated field. */
   | { readonly each: Form }
-  /** A JSON object as a list of messages with name (1) and value (2), perhaps in a message around it. */
+  /** A JSON object as a list of messages with name (1) and value (2), optionally wrapped in a message. */
   | { readonly named: Form; readonly wrapped?: number }
-  /** A value in a field of a message around it. */
+  /** A value wrapped in a field of another message. */
   | { readonly wrapped: number; readonly in: Form }
 
 interface Message {
@@ -87,7 +87,7 @@ const operation: Message = {
     produces: [6, { each: "string" }],
     consumes: [7, { each: "string" }],
     schemes: [10, { each: "string" }],
-    // A parameter, which is not a body, which is in the query.
+    // A parameter that is not a body, but in the query.
     parameters: [8, { each: { wrapped: 1, in: { wrapped: 2, in: { wrapped: 3, in: () => parameter } } } }]
   },
   extensions: 13
@@ -104,10 +104,7 @@ const document: Message = {
   }
 }
 
-/**
- * Of the requests only what kubectl asks for: what a PATCH is about, in which forms it may come, and what may be said in
- * its query.
- */
+/** Of the operations, only what kubectl needs: the kind, content types and query parameters of each PATCH. */
 const patches = (paths: unknown): JsonObject =>
   Object.fromEntries(
     Object.entries(objectAt({ paths }, "paths")).flatMap(([path, item]) => {
@@ -117,7 +114,7 @@ const patches = (paths: unknown): JsonObject =>
     })
   )
 
-/** The document as bytes. */
+/** Encodes the document. */
 export const encode = (json: JsonObject): Uint8Array => message(document, { ...json, paths: patches(json["paths"]) })
 
 const varint = (value: number): Buffer => {
@@ -165,7 +162,7 @@ const write = (number: number, form: Form, value: unknown): ReadonlyArray<Buffer
   if (typeof form === "function") return [delimited(number, message(form(), value))]
   if ("each" in form) return Array.isArray(value) ? value.flatMap((item) => write(number, form.each, item)) : []
   if ("in" in form) {
-    // `additionalProperties: true` is the second field of the message around a schema.
+    // `additionalProperties: true` is the second field of the message that wraps a schema.
     const content = value === true ? [Buffer.concat([varint(2 * 8), varint(1)])] : write(form.wrapped, form.in, value)
     return [delimited(number, Buffer.concat(content))]
   }

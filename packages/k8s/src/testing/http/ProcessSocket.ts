@@ -1,8 +1,8 @@
 /**
- * A process over a WebSocket: a message for each piece of a stream, whose first byte says which one it is.
+ * A process over a WebSocket: each message is a piece of a stream, whose first byte names the stream.
  *
- * Version 5 of the protocol, in which 255 ends the stream that follows it. All that a command reads is read before it
- * begins, all that it prints is sent when it is over.
+ * This is version 5 of the protocol, in which 255 closes the stream whose number follows. The command starts when its
+ * input is complete, and its output is sent when it ends.
  *
  * Source: k8s.io/apimachinery/pkg/util/remotecommand/constants.go; k8s.io/apiserver/pkg/util/proxy/websocket.go.
  */
@@ -14,13 +14,13 @@ import type * as Socket from "effect/socket/Socket"
 import { Buffer } from "node:buffer"
 import type { ApiResponse } from "../../api/Representation.ts"
 
-/** What a request asks for. */
+/** The query of a request. */
 type Query = ReadonlyArray<readonly [name: string, value: string]>
 
 const has = (query: Query, stream: string): boolean =>
   query.some(([name, value]) => name === stream && (value === "true" || value === "1"))
 
-/** All that comes until the input is ended, or who sends it hangs up. */
+/** All input until it is closed or the client disconnects. */
 const input = (pull: Socket.Reader["pull"]): Effect.Effect<string> =>
   Effect.gen(function*() {
     const chunks: Array<Buffer> = []
@@ -36,7 +36,7 @@ const input = (pull: Socket.Reader["pull"]): Effect.Effect<string> =>
     Effect.orElseSucceed(() => "")
   )
 
-/** Runs it, and sends what came of it. The response is nobody's any more. */
+/** Runs the process and sends its result. The returned response is ignored. */
 export const serve = (
   http: HttpServerRequest.HttpServerRequest,
   query: Query,

@@ -1,9 +1,9 @@
 /**
- * `Redirects`: a call as Go's client makes it, which goes where a reply sends it on to.
+ * `Redirects`: a call that follows redirects as Go's client does.
  *
- * 307 and 308 have the same request made again, with its body; 301, 302 and 303 have it become a GET without one. A
- * reply that does not say where to go is the answer. Ten are followed. Each call has the time-out; what a Service sends
- * elsewhere must have a certificate for that name, where Go still wants the Service's.
+ * 307 and 308 repeat the request with its body; 301, 302 and 303 turn it into a GET without a body. A reply without a
+ * location is the result. At most ten redirects are followed, each with the same time limit. The target of a redirect
+ * away from a Service must have a certificate for its own name, where Go still requires that of the Service.
  *
  * Source: net/http/client.go of Go (`redirectBehavior`, `do`).
  */
@@ -14,7 +14,7 @@ const limit = 10
 
 const codes: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** The call that a reply asks for, if it does. */
+/** The call that a redirect asks for; undefined if the reply is not a redirect. */
 const next = (call: Backends.Call, { headers, status }: Backends.Reply): Backends.Call | undefined => {
   const location = headers["location"] ?? ""
   if (!codes.has(status) || location === "") return undefined
@@ -24,7 +24,7 @@ const next = (call: Backends.Call, { headers, status }: Backends.Reply): Backend
   const { body, ...rest } = call
   const there = {
     ...rest,
-    // What is in a `path` is asked for as it is; a target's own would be cleaned.
+    // The `path` of a call is used as it is, while the path of a target would be cleaned.
     target: to.origin === new URL(from).origin && "service" in call.target
       ? { service: { ...call.target.service, path: undefined } }
       : { url: `${to.origin}/` },
@@ -34,7 +34,7 @@ const next = (call: Backends.Call, { headers, status }: Backends.Reply): Backend
   return status >= 307 ? { ...there, ...(body === undefined ? {} : { body }) } : { ...there, method: "GET" }
 }
 
-/** Calls until a reply is no redirect. */
+/** Calls until a reply is not a redirect. */
 export const call = (
   calls: Backends.Calls,
   first: Backends.Call

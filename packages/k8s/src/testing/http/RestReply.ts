@@ -1,9 +1,8 @@
 /**
- * `RestReply`: a reply as client-go reads it, which is how a server reads what webhooks answer.
+ * `RestReply`: decodes a reply as client-go does, which is how a server reads the responses of webhooks.
  *
- * The result is the JSON object of the body, or the text of the error that client-go makes of the reply: of a `Status`
- * its message, of any other code its own words about that code, of a body that cannot be decoded into the wanted type
- * what is wrong with it.
+ * The result is the JSON object in the body, or the text of client-go's error: the message of a `Status`, client-go's
+ * own words for other status codes, or why the body cannot be decoded to the wanted type.
  *
  * Source: k8s.io/client-go/rest/request.go (`transformResponse`, `Result.Into`), k8s.io/apimachinery/pkg/api/errors
  * (`NewGenericServerResponse`) and pkg/runtime/serializer.
@@ -20,7 +19,7 @@ export interface Wanted {
   readonly group: string
   /** The wanted version. */
   readonly version: string
-  /** Versions that are known besides, and cannot be converted from. */
+  /** Other known versions, which cannot be converted. */
   readonly others: ReadonlyArray<string>
   readonly kind: string
   /** The fields whose types are checked, outer ones first. */
@@ -31,12 +30,12 @@ export interface Wanted {
 export interface Field {
   readonly path: string
   readonly is: "object" | "array" | "string" | "bool" | "number"
-  /** Name of the struct that has the field. */
+  /** The name of the struct that contains the field. */
   readonly struct: string
   readonly type: string
 }
 
-/** Longer texts are cut where an error quotes them. */
+/** The maximum length of a text in an error, in characters. */
 const maxQuoted = 2048
 
 const words: Readonly<Record<number, string>> = {
@@ -57,7 +56,7 @@ const mediaType = (reply: Backends.Reply): string =>
 const text = ({ body }: Backends.Reply): string =>
   body._tag === "Bytes" ? new TextDecoder().decode(body.bytes) : JSON.stringify(body.value) ?? ""
 
-/** What client-go says of a code when the body is no `Status`. */
+/** What client-go says about a status code if the body is not a `Status`. */
 const generic = (reply: Backends.Reply): string => {
   const { status } = reply
   const type = mediaType(reply)
@@ -73,7 +72,7 @@ const generic = (reply: Backends.Reply): string => {
     : `the server responded with the status code ${status} but did not return more information`)
 }
 
-/** What does not begin as a JSON object may be YAML. */
+/** A body that does not begin like a JSON object may be YAML. */
 const decodeText = (text: string): Result.Result<unknown, string> =>
   Negotiation.decode(/^\s*\{/.test(text) ? "json" : "yaml", text)
 
@@ -87,7 +86,7 @@ const typed = (reply: Backends.Reply): Result.Result<JsonValue.JsonObject, strin
   return JsonValue.isObject(value) ? Result.succeed(value) : refused(Negotiation.noObject(value))
 }
 
-/** Why an object is not of the wanted type; apiVersion or kind may be missing. */
+/** Why an object does not have the wanted type; apiVersion or kind may be missing. */
 const kindFault = (object: JsonValue.JsonObject, wanted: Wanted): string | undefined => {
   const own = `${wanted.group}/${wanted.version}`
   const apiVersion = stringAt(object, "apiVersion") || own
@@ -114,14 +113,14 @@ const fieldFault = (object: JsonValue.JsonObject, { is, path, struct, type }: Fi
     : `json: cannot unmarshal ${found} into Go struct field ${struct}.${path} of type ${type}`
 }
 
-/** Reads a reply. */
+/** Decodes a reply. */
 export const read = (reply: Backends.Reply, wanted: Wanted): Result.Result<JsonValue.JsonObject, string> => {
   if (reply.status < 200 || reply.status > 206) {
     const status = Result.getOrUndefined(Backends.json(reply.body))
     return Result.fail(stringAt(status, "status") === "Failure" ? stringAt(status, "message") : generic(reply))
   }
   if (text(reply) === "") {
-    // A reply that does not say is taken for what was asked for.
+    // A reply without a content type is assumed to have the requested one.
     const type = reply.headers["content-type"] || "application/json"
     return Result.fail(`0-length response with status code: ${reply.status} and content type: ${type}`)
   }

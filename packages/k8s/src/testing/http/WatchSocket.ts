@@ -1,8 +1,8 @@
 /**
- * A watch over a WebSocket, which some clients ask for: a text message per event, nothing from the client.
+ * A watch over a WebSocket, for clients that request it: one text message per event, and nothing from the client.
  *
- * Whoever hangs up ends the watch; when the watch ends, or `closing` is done, the server says goodbye. What is no watch
- * is answered as without the upgrade, so that a refusal is a plain answer.
+ * The watch ends when the client disconnects. When the watch ends by itself or `closing` completes, the server closes
+ * the socket properly. Responses other than a watch are sent without the upgrade, so a refusal is a plain response.
  *
  * Source: k8s.io/apiserver/pkg/endpoints/handlers/watch.go `HandleWS`.
  */
@@ -13,11 +13,11 @@ import type * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Stream from "effect/Stream"
 
-/** Whether the client wants one. */
+/** Whether the client requests a WebSocket. */
 export const isWanted = ({ headers }: HttpServerRequest.HttpServerRequest): boolean =>
   headers["upgrade"]?.toLowerCase() === "websocket" && /\bupgrade\b/i.test(headers["connection"] ?? "")
 
-/** Sends the events until one of the three ends it. The response is nobody's any more. */
+/** Sends the events until one of the three ends it. The returned response is ignored. */
 export const serve = (
   http: HttpServerRequest.HttpServerRequest,
   events: Stream.Stream<WireEvent>,
@@ -31,6 +31,6 @@ export const serve = (
       Stream.interruptWhen(Deferred.await(closing)),
       Stream.runForEach((event) => write(`${JSON.stringify(event)}\n`))
     )
-    // The end of the scope closes the socket, as one that is done with.
+    // Closing the scope closes the socket normally.
     yield* Effect.raceFirst(sent, Effect.forever(pull))
   }).pipe(Effect.scoped, Effect.ignore, Effect.as(HttpServerResponse.empty()))
