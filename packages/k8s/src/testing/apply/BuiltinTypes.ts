@@ -1,13 +1,14 @@
 /**
  * `BuiltinTypes`: the types of built-in kinds, from the OpenAPI document.
  *
- * Lists are atomic unless the document gives them a list type or, for lack of that, a merging patch strategy. What a Go
- * struct writes though nobody set it is known to the type, for it decides who owns what: of a Deployment's `template`,
- * which is always there, only the parts are owned; of a container's `securityContext`, the whole and the parts. A text
- * or number that it always writes is empty by default: an item without it has a key. Each definition is converted once,
- * when it is first needed.
+ * Lists are atomic unless the document gives them a list type or else a merging patch strategy. The type knows which
+ * fields a Go struct always contains, because that affects ownership: of a Deployment's `template`, which is always
+ * present, only the parts are owned; of a container's `securityContext`, the whole and the parts. A string or number
+ * that is always present has the empty value as its default, so a list item without it has a key. Each definition is
+ * converted once, when it is first needed.
  *
- * Source: k8s.io/kube-openapi/pkg/schemaconv/openapi.go and pkg/generators (`defaultFromComments`, `mustEnforceDefault`).
+ * Source: k8s.io/kube-openapi/pkg/schemaconv/openapi.go and pkg/generators (`defaultFromComments`,
+ * `mustEnforceDefault`).
  */
 import { definitions, type Schema } from "../../kinds/definitions.ts"
 import * as GoZero from "../server/go/GoZero.ts"
@@ -42,7 +43,9 @@ const scalarOf = (schema: Schema): Types.Scalar => {
   }
 }
 
-/** What a struct of this definition writes for fields that are not set; undefined for nothing. */
+/**
+ * The values of fields that a struct of this definition contains even if they are not set; undefined if there are none.
+ */
 const zerosOf = (name: string): ReadonlyMap<string, unknown> | undefined => {
   const fills = GoZero.fillsOf(name)
   return fills.length === 0 ? undefined : new Map(fills)
@@ -97,7 +100,7 @@ const named = (name: string): Types.Type => {
   return type
 }
 
-/** The type with another relation between its fields, as a reference may demand. */
+/** The type with another map type, which a reference may specify. */
 const withMapType = (type: Types.Type, mapType: Schema["mapType"]): Types.Type =>
   mapType === undefined || type.map === undefined || type.map.atomic === (mapType === "atomic")
     ? type

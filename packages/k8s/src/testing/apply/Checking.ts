@@ -1,8 +1,8 @@
 /**
- * `Checking`: whether a value fits its type.
+ * `Checking`: whether a value matches its type.
  *
- * What a client applies must: every field is declared, every value is of its type, no item of a set or keyed list occurs
- * twice. What is stored may repeat items: nobody but apply has looked at them.
+ * An applied configuration must match: every field is declared, every value has its type, and no item of a set or keyed
+ * list is repeated. Stored objects may contain repeated items, since only apply refuses them.
  *
  * Source: sigs.k8s.io/structured-merge-diff/typed/validate.go.
  */
@@ -58,7 +58,7 @@ const check = (walk: Walk, declared: Type, value: unknown, path: PathElement.Pat
   if (type.list !== undefined) checkList(walk, type.list, value, path)
 }
 
-/** What is wrong with a value; empty for nothing. */
+/** The problems of a value; empty if it matches. */
 export const problems = (type: Type, value: unknown, duplicates: "allowed" | "refused"): ReadonlyArray<string> => {
   const walk: Walk = { problems: [], duplicates: duplicates === "allowed" }
   check(walk, type, value, [])

@@ -1,10 +1,9 @@
 /**
- * `Comparison`: which fields one value has and the other has not, or has differently.
+ * `Comparison`: the fields that were added, modified or removed between two values.
  *
- * This runs on every write to every object, so parts that are the same object in memory are passed over at once, and
- * nothing is allocated but for what differs. A Go struct writes some fields that are not set (`MapType.zeros`): where
- * both values are structs these count as there on either side, so that a struct that gains its first field is not itself
- * added.
+ * This runs for every write of every object, so parts that are identical in memory are skipped at once, and memory is
+ * allocated only for differences. A Go struct contains some fields that are not set (`MapType.zeros`): if both values
+ * are structs, these count as present on both sides, so a struct that gets its first field is not itself added.
  *
  * Source: sigs.k8s.io/structured-merge-diff/typed/compare.go.
  */
@@ -18,18 +17,18 @@ export interface Comparison {
   readonly added: FieldSet.FieldSet
   readonly modified: FieldSet.FieldSet
   readonly removed: FieldSet.FieldSet
-  /** What is added or modified. */
+  /** The fields that were added or modified. */
   readonly changed: FieldSet.FieldSet
 }
 
-/** A comparison of these parts. */
+/** Combines the parts of a comparison. */
 export const make = (
   added: FieldSet.FieldSet,
   modified: FieldSet.FieldSet,
   removed: FieldSet.FieldSet
 ): Comparison => ({ added, modified, removed, changed: FieldSet.union(modified, added) })
 
-/** The fields of a frozen value, by a type. */
+/** The fields of a frozen value, cached with its type. */
 type Known = WeakMap<object, { readonly type: Type; readonly fields: FieldSet.FieldSet | undefined }>
 
 const structs: Known = new WeakMap()
@@ -39,7 +38,7 @@ class Walk {
   readonly added = new FieldSet.Builder()
   readonly modified = new FieldSet.Builder()
   readonly removed = new FieldSet.Builder()
-  /** The way to where the walk is. */
+  /** The current path. */
   readonly path: Array<PathElement.PathElement> = []
   private readonly structs: boolean
 
@@ -82,7 +81,7 @@ class Walk {
     const left = Array.isArray(before) ? before : []
     const right = Array.isArray(after) ? after : []
     if (!list.associative || (left.length === 0 && right.length === 0)) return this.leaf(before, after)
-    // Most lists are as they were: that is told sooner than which items they have.
+    // Most lists have not changed, which is quicker to find out than the elements of their items.
     if (JsonValue.equals(before, after)) return
     const skip = () => undefined
     const lefts = Items.byElement(list, left, skip)
@@ -91,7 +90,7 @@ class Walk {
     for (const [element, items] of rights) if (!lefts.has(element)) this.item(list, element, [], items)
   }
 
-  /** Items that occur several times are one leaf. */
+  /** Repeated items count as one leaf. */
   private item(
     list: ListType,
     element: PathElement.PathElement,
@@ -119,7 +118,7 @@ class Walk {
     else if (type.list !== undefined) this.list(type.list, before, after)
   }
 
-  /** All that a value has, which the other side has nothing of. Found out once of what is frozen. */
+  /** All fields of a value that the other side lacks; cached if it is frozen. */
   private whole(type: Type, value: unknown): FieldSet.FieldSet | undefined {
     if (typeof value !== "object" || value === null) return undefined
     const known = (this.structs ? structs : plain).get(value)
@@ -157,7 +156,7 @@ class Walk {
   private both(type: Type, before: unknown, after: unknown): void {
     const left = deduce(type, before)
     const right = deduce(type, after)
-    // A value that changes its form loses the fields of the one and gains those of the other.
+    // If the form of a value changes, the fields of the old form are removed and those of the new one are added.
     if (left !== right) this.form(left, before, after)
     this.form(right, before, after)
   }
@@ -168,7 +167,7 @@ const hasNoKeys = (value: JsonValue.JsonObject | undefined): boolean => {
   return true
 }
 
-/** What changes from one value to the other, both structs or both plain JSON. An absent value is `undefined`. */
+/** Compares two values, both Go structs or both plain JSON. `undefined` is an absent value. */
 export const compare = (type: Type, before: unknown, after: unknown, form: "structs" | "plain"): Comparison => {
   const walk = new Walk(form === "structs")
   if (before !== after) walk.compare(type, before, after)

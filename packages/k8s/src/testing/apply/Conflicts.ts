@@ -1,5 +1,5 @@
 /**
- * `Conflicts`: an apply that would change what others own, as the server reports it.
+ * `Conflicts`: the server's report about an apply that would change fields of other managers.
  *
  * Source: k8s.io/apimachinery/pkg/util/managedfields/internal/conflict.go.
  */
@@ -9,7 +9,7 @@ import { type Owner, rank } from "./Managers.ts"
 import * as PathElement from "./PathElement.ts"
 import * as StatusError from "../../api/StatusError.ts"
 
-/** By identity of the manager: who it is, and which of its fields are in question. */
+/** The conflicting managers with their conflicting fields, by identity. */
 export type Conflicts = ReadonlyMap<string, Owner>
 
 const printManager = ({ apiVersion, manager, operation, subresource }: Owner): string => {
@@ -18,14 +18,14 @@ const printManager = ({ apiVersion, manager, operation, subresource }: Owner): s
   return operation === "Update" ? `${through} using ${apiVersion}` : through
 }
 
-/** Managers in the order of the message, with the paths they own. */
+/** Managers in the order of the message, with the conflicting paths. */
 const sorted = (conflicts: Conflicts) =>
   [...conflicts.values()].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)).map((owner) => ({
     manager: printManager(owner),
     paths: FieldSet.paths(owner.fields).map(PathElement.printPath)
   }))
 
-/** 409, with a cause per field. */
+/** The 409, with a cause per field. */
 export const refused = (conflicts: Conflicts): StatusError.StatusError => {
   const managers = sorted(conflicts)
   const causes = managers.flatMap(({ manager, paths }) =>
@@ -41,11 +41,11 @@ export const refused = (conflicts: Conflicts): StatusError.StatusError => {
   return StatusError.applyConflict(message, causes)
 }
 
-/** Every field in question, whoever owns it. */
+/** All conflicting fields. */
 export const fieldsOf = (conflicts: Conflicts): FieldSet.FieldSet =>
   [...conflicts.values()].reduce<FieldSet.FieldSet>((all, { fields }) => FieldSet.union(all, fields), FieldSet.empty)
 
-/** The conflicts without those about some fields. */
+/** The conflicts without those in the given fields. */
 export const without = (conflicts: Conflicts, fields: FieldSet.FieldSet): Conflicts =>
   new Map(
     [...conflicts].map(([id, owner]) => [id, { ...owner, fields: FieldSet.difference(owner.fields, fields) }] as const)

@@ -1,9 +1,9 @@
 /**
  * `CustomTypes`: the types of custom resources, from the `openAPIV3Schema` of a version.
  *
- * `x-kubernetes-list-type`, `-list-map-keys` and `-map-type` say what merges; a list without a type is atomic. Below a
- * part that preserves unknown fields every object may hold more than it declares. Objects embedded in others have the
- * metadata of Kubernetes.
+ * `x-kubernetes-list-type`, `-list-map-keys` and `-map-type` determine how values merge; a list without a list type is
+ * atomic. Below a part that preserves unknown fields, every object may contain undeclared fields. Embedded objects have
+ * the metadata of Kubernetes.
  *
  * Source: k8s.io/kube-openapi/pkg/schemaconv/openapi.go and
  * k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder.
@@ -25,7 +25,7 @@ const listOf = (schema: Schema, preserving: boolean): Types.ListType => {
   }
 }
 
-/** The type of fields that are not declared; undefined where there must be none. */
+/** The type of undeclared fields; undefined if they are not allowed. */
 const elementOf = (schema: Schema, preserving: boolean): Types.Type | undefined => {
   const { additionalProperties } = schema
   if (additionalProperties === undefined) {

@@ -1,12 +1,12 @@
 /**
- * `FieldManager`: metadata.managedFields through every kind of write.
+ * `FieldManager`: computes metadata.managedFields for every kind of write.
  *
- * `updated` is asked by creates, updates and patches, once the object is read and defaulted but before admission and the
- * kind's own rules: what those set belongs to nobody. `applied` merges an applied configuration into the object. Both
- * never own the parts of an object that are not configuration: apiVersion, kind, names, and what the server sets.
+ * `updated` is used by creates, updates and patches, after an object is decoded and defaulted but before admission and
+ * the kind's strategy, so the changes of those have no owner. `applied` merges an applied configuration into the
+ * object. Neither assigns ownership of apiVersion, kind, names, and fields that the server sets.
  *
- * An object that nobody owns (its managedFields were cleared) is not tracked again until it is applied; then what is
- * there belongs to `before-first-apply`.
+ * An object without owners (after its managedFields were cleared) is not tracked until the next apply; existing fields
+ * then belong to `before-first-apply`.
  *
  * Source: k8s.io/apimachinery/pkg/util/managedfields/internal (fieldmanager.go and the managers it is made of).
  */
@@ -24,17 +24,17 @@ import * as Updater from "./Updater.ts"
 
 export type Entries = ReadonlyArray<ManagedFieldsEntry> | undefined
 
-/** Who writes, through what, and when. */
+/** The manager of a write, with the endpoint and the time. */
 export interface Writer {
   readonly versions: Updater.Versions
   readonly manager: string
   /** `""` for the object itself. */
   readonly subresource: string
-  /** A time as entries have it. */
+  /** A time in the format of managedFields. */
   readonly time: string
 }
 
-/** What nobody owns. */
+/** Fields that are never owned. */
 export const unowned: FieldSet.FieldSet = [
   ["apiVersion"],
   ["kind"],
@@ -59,8 +59,8 @@ const isReset = (given: Entries): boolean =>
 const decoded = (entries: Entries): Managers.Managers => Result.getOrElse(Managers.decode(entries), () => Managers.none)
 
 /**
- * The managers before a write: those the request gives, if it gives any and may; otherwise those of the object. A client
- * that knows nothing of managedFields takes nothing away.
+ * The managers before a write: those in the request if it contains any and may set them, otherwise those of the object.
+ * So a client that does not know managedFields removes nothing.
  */
 const before = (writer: Writer, live: Entries, given: Entries): Managers.Managers => {
   if (writer.subresource !== "" || given === undefined || JsonValue.equals(given, live)) return decoded(live)
@@ -77,7 +77,7 @@ const ownerOf = (writer: Writer, operation: Managers.Operation): Omit<Managers.O
   time: writer.time
 })
 
-/** The managers after what an update owns is its writer's. */
+/** The managers after an update, whose changes belong to its writer. */
 const credited = (writer: Writer, updated: Updater.Updated): Managers.Managers => {
   const fields = FieldSet.difference(updated.fields, unowned)
   if (FieldSet.isEmpty(fields)) return Managers.capped(updated.managers)
@@ -88,7 +88,7 @@ const credited = (writer: Writer, updated: Updater.Updated): Managers.Managers =
   return Managers.capped(new Map(updated.managers).set(id, { ...owner, fields: all }))
 }
 
-/** The managers after an update by somebody. */
+/** The managers after an update. */
 const track = (
   writer: Writer,
   managers: Managers.Managers,
@@ -102,8 +102,8 @@ const track = (
 }
 
 /**
- * The managedFields after the server itself changed an object it has: at once, for nothing is converted. Where that would
- * be needed, they stay.
+ * The managedFields after a change by the server itself. Nothing is converted: if that would be necessary, they stay
+ * unchanged.
  */
 export const touched = (writer: Writer, live: unknown, next: unknown, entries: Entries): Entries => {
   const managers = decoded(entries)
@@ -112,19 +112,22 @@ export const touched = (writer: Writer, live: unknown, next: unknown, entries: E
   return updated === undefined ? entries : Managers.encode(credited(writer, updated), entries)
 }
 
-/** A write that is no apply. */
+/** A write other than an apply. */
 export interface Update {
-  /** The object as it was; of a creation, an empty one. */
+  /** The object before; empty in a creation. */
   readonly live: unknown
   readonly liveEntries: Entries
   readonly creates: boolean
-  /** The object as it is to be, without managedFields. */
+  /** The object after, without managedFields. */
   readonly next: unknown
   /** The managedFields of the request. */
   readonly given: Entries
 }
 
-/** The managedFields after an update; `undefined` for none. A fault in it all means none, too: a write never fails here. */
+/**
+ * The managedFields after an update; `undefined` for none. Any failure also results in none: a write never fails
+ * because of them.
+ */
 export const updated = (writer: Writer, update: Update): Effect.Effect<Entries> => {
   const managers = before(writer, update.liveEntries, update.given)
   if (managers.size === 0 && !update.creates) return Effect.succeed(undefined)
@@ -143,7 +146,7 @@ export interface Apply {
 }
 
 export interface Applied {
-  /** Undefined if nothing but the ownership changes. */
+  /** Undefined if only the ownership changes. */
   readonly object: JsonValue.JsonObject | undefined
   readonly entries: Entries
 }
@@ -157,7 +160,7 @@ const attempt = (
   return Updater.apply(writer.versions, managers, live, config, { id: Managers.identity(owner), owner }, force)
 }
 
-/** The time of an entry changes only with the object; the entry loses what nobody owns. */
+/** The time of an entry changes only with the object. Fields that are never owned are removed. */
 const settle = (
   writer: Writer,
   managers: Managers.Managers,
@@ -179,7 +182,7 @@ const settle = (
   }
 }
 
-/** The object and its managedFields after an apply; the configuration fits the type of its version. */
+/** The object and its managedFields after an apply. The configuration matches the type of its version. */
 export const applied = Effect.fnUntraced(function*(writer: Writer, apply: Apply) {
   const stored = Managers.decode(apply.liveEntries)
   if (Result.isFailure(stored)) {
@@ -195,7 +198,7 @@ export const applied = Effect.fnUntraced(function*(writer: Writer, apply: Apply)
     )
   let result = yield* attempt(writer, managers, apply)
   if (result._tag === "Conflicts") {
-    // Only kubectl takes over what it applied from the client's side.
+    // Only kubectl takes over fields from its own client-side apply.
     const allowed = writer.manager === "kubectl" ? LastApplied.ownedFields(writer.versions, apply.live) : undefined
     if (allowed === undefined) return yield* Effect.fail(Conflicts.refused(result.conflicts))
     const left = Conflicts.without(result.conflicts, allowed)

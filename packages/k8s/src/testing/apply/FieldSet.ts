@@ -1,9 +1,9 @@
 /**
- * `FieldSet`: which fields of an object somebody owns, as a tree of path elements.
+ * `FieldSet`: a set of fields of an object, as a tree of path elements.
  *
  * A node may be a member itself, have members below it, or both: `.metadata.labels` and `.metadata.labels.app` are two
- * members. Sets are immutable and share what they have in common; no node is empty. `Builder` is the one mutable form,
- * for walks over objects.
+ * members. Sets are immutable and share common parts; no node is empty. `Builder` is the only mutable form, for
+ * traversing objects.
  *
  * Source: sigs.k8s.io/structured-merge-diff/fieldpath/set.go.
  */
@@ -11,9 +11,9 @@ import * as PathElement from "./PathElement.ts"
 import type { Type } from "./Types.ts"
 
 export interface Node {
-  /** The path that ends here belongs to the set. */
+  /** Whether the path that ends here is a member. */
   readonly member: boolean
-  /** Paths that go on; undefined for none. */
+  /** The members below this path; undefined if there are none. */
   readonly below: FieldSet | undefined
 }
 
@@ -34,15 +34,15 @@ const put = (draft: Draft, element: PathElement.PathElement, member: boolean, be
 /** A set under construction. */
 export class Builder {
   private readonly root: Draft = new Map()
-  /** What this one has made, and may change; what was grafted belongs to others. */
+  /** Sets that this builder created and may mutate; grafted ones are shared. */
   private readonly own = new Set<FieldSet>()
 
-  /** Adds a path. The whole object, the empty path, belongs to nobody. */
+  /** Adds a path. The empty path, which is the whole object, is ignored. */
   add(path: PathElement.Path): void {
     this.graft(path, undefined)
   }
 
-  /** Adds a path and what is below it. */
+  /** Adds a path and a set below it. */
   graft(path: PathElement.Path, under: FieldSet | undefined): void {
     let at = this.root
     if (path.length === 0 && under !== undefined) { for (const [element, node] of under) at.set(element, node) }
@@ -69,7 +69,7 @@ export class Builder {
   }
 }
 
-/** The set of some paths. */
+/** The set of the given paths. */
 export const of = (...paths: ReadonlyArray<PathElement.Path>): FieldSet => {
   const builder = new Builder()
   for (const path of paths) builder.add(path)
@@ -79,7 +79,7 @@ export const of = (...paths: ReadonlyArray<PathElement.Path>): FieldSet => {
 /** The set of one path of fields. */
 export const ofFields = (...names: ReadonlyArray<string>): FieldSet => of(names.map(PathElement.field))
 
-/** What is in either. */
+/** The members of either set. */
 export const union = (a: FieldSet, b: FieldSet): FieldSet => {
   if (a === b || b.size === 0) return a
   if (a.size === 0) return b
@@ -99,7 +99,7 @@ export const union = (a: FieldSet, b: FieldSet): FieldSet => {
   return out
 }
 
-/** What is in both. */
+/** The members of both sets. */
 export const intersection = (a: FieldSet, b: FieldSet): FieldSet => {
   if (a.size === 0 || b.size === 0) return empty
   const out: Draft = new Map()
@@ -114,10 +114,13 @@ export const intersection = (a: FieldSet, b: FieldSet): FieldSet => {
   return out
 }
 
-/** What is in `a` and not in `b`; a path in `b` says nothing about the paths below it. The same set if nothing goes. */
+/**
+ * The members of `a` that are not in `b`. A path in `b` does not affect paths below it. Returns the same set if nothing
+ * is removed.
+ */
 export const difference = (a: FieldSet, b: FieldSet): FieldSet => subtract(a, b, false)
 
-/** What is in `a` and neither in `b` nor below a path in `b`. */
+/** The members of `a` that are neither in `b` nor below a path in `b`. */
 export const differenceBelow = (a: FieldSet, b: FieldSet): FieldSet => subtract(a, b, true)
 
 const subtract = (a: FieldSet, b: FieldSet, whole: boolean): FieldSet => {
@@ -145,7 +148,7 @@ const subtract = (a: FieldSet, b: FieldSet, whole: boolean): FieldSet => {
   return changed ? out : a
 }
 
-/** True if the path is a member. */
+/** Whether the path is a member. */
 export const has = (set: FieldSet, path: PathElement.Path): boolean => {
   let at: FieldSet | undefined = set
   for (let depth = 0; depth < path.length; depth++) {
@@ -157,7 +160,7 @@ export const has = (set: FieldSet, path: PathElement.Path): boolean => {
   return false
 }
 
-/** True if both have the same members. */
+/** Whether both sets have the same members. */
 export const equals = (a: FieldSet, b: FieldSet): boolean => {
   if (a === b) return true
   if (a.size !== b.size) return false
@@ -170,11 +173,11 @@ export const equals = (a: FieldSet, b: FieldSet): boolean => {
   return true
 }
 
-/** The elements of one level in the order of the wire. */
+/** The elements of one level, in the order of managedFields. */
 export const sorted = (set: FieldSet): Iterable<readonly [PathElement.PathElement, Node]> =>
   set.size < 2 ? set : [...set].sort(([a], [b]) => PathElement.compare(a, b))
 
-/** Every member: on each level first those that end there, then those below. */
+/** All members: on each level those that end there before those below. */
 export const paths = (set: FieldSet, prefix: PathElement.Path = []): ReadonlyArray<PathElement.Path> => {
   const nodes = [...sorted(set)]
   return [
@@ -184,8 +187,8 @@ export const paths = (set: FieldSet, prefix: PathElement.Path = []): ReadonlyArr
 }
 
 /**
- * The set with every declared field on the way to a member: of `.spec.x`, also `.spec`. Keys of maps and items of lists
- * are not added: they come and go with what they hold.
+ * The set with every declared field above a member: for `.spec.x`, also `.spec`. Keys of maps and items of lists are
+ * not added, since they exist only together with their content.
  */
 export const withNamedFields = (set: FieldSet, type: Type | undefined): FieldSet => {
   const out: Draft = new Map()

@@ -1,8 +1,8 @@
 /**
- * `Fields`: the set of fields that a value has: its leaves, the items of its lists, the keys of its maps.
+ * `Fields`: the set of fields in a value: its leaves, the items of its lists, and the keys of its maps.
  *
- * An atomic value is one leaf. A declared field with something below it is no member itself; a key of a map and an item
- * of a list are, so that they can be owned empty.
+ * An atomic value is one leaf. A declared field with content is not a member itself. A key of a map and an item of a
+ * list are, so that they can be owned even if they are empty.
  *
  * Source: sigs.k8s.io/structured-merge-diff/typed/tofieldset.go.
  */
@@ -32,7 +32,7 @@ const ofList = (
 ): void => {
   for (const [element, items] of Items.byElement(list, value, () => undefined)) {
     const at = [...path, element]
-    // Of an item that occurs twice nobody can own a part.
+    // A repeated item can be owned only as a whole.
     if (items.length === 1) walk(set, list.element, items[0], at)
     set.add(at)
   }

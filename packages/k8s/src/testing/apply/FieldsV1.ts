@@ -1,9 +1,9 @@
 /**
- * `FieldsV1`: a set of fields as managedFields carry it.
+ * `FieldsV1`: the encoding of a set of fields in managedFields.
  *
- * An object with a key per path element; `{}` is a member with nothing below it, `"."` beside other keys says that the
- * path so far is a member, too. Keys stand in the order of `PathElement.compare`. Elements of a kind that is not known
- * are dropped, as the server does with what a newer one wrote.
+ * An object with a key per path element. `{}` is a member with nothing below it; `"."` beside other keys marks the path
+ * itself as a member, too. Keys are in the order of `PathElement.compare`. Unknown kinds of elements, which a newer
+ * server may have written, are dropped as by the real server.
  *
  * Source: sigs.k8s.io/structured-merge-diff/fieldpath/serialize.go.
  */
@@ -14,13 +14,13 @@ import * as PathElement from "./PathElement.ts"
 
 type Known = WeakMap<FieldSet.FieldSet, JsonValue.JsonObject>
 
-/** Sets share what did not change, and so does their JSON: once for what is below a member, once for the rest. */
+/** Sets share unchanged parts, and so does their JSON: one cache is for sets below a member, the other for the rest. */
 const belowMembers: Known = new WeakMap()
 const others: Known = new WeakMap()
 
 const leaf: JsonValue.JsonObject = Object.freeze({})
 
-/** The set as JSON, frozen; made once per set. */
+/** The set as frozen JSON, computed once per set. */
 export const encode = (set: FieldSet.FieldSet): JsonValue.JsonObject => level(set, false)
 
 const level = (set: FieldSet.FieldSet, member: boolean): JsonValue.JsonObject => {
@@ -62,7 +62,7 @@ const read = (fields: JsonValue.JsonObject): Result.Result<Level, string> => {
   )
 }
 
-/** Reads a set; the failure says why it is none. */
+/** Decodes a set; the failure says why it is invalid. */
 export const decode = (fields: unknown): Result.Result<FieldSet.FieldSet, string> =>
   fields === undefined || fields === null
     ? Result.succeed(FieldSet.empty)

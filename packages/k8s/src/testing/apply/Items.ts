@@ -1,8 +1,8 @@
 /**
- * `Items`: how an item of an associative list is told from the others.
+ * `Items`: the identity of items in an associative list.
  *
- * By the values of the list's keys, where a key that is missing counts with its default or not at all; or, in a set, by
- * its own value.
+ * An item is identified by the values of the list's keys, where a missing key has its default or is left out, or in a
+ * set by its own value.
  *
  * Source: sigs.k8s.io/structured-merge-diff/typed/helpers.go (`listItemToPathElement`).
  */
@@ -44,11 +44,11 @@ const byValue = (item: unknown): Identified =>
     ? { error: "associative list without keys has an element that's a map type" }
     : { element: PathElement.item(item) }
 
-/** The element of an item, or why it has none. */
+/** The path element of an item, or why it has none. */
 export const identify = (list: ListType, item: unknown): Identified =>
   list.keys.length > 0 ? byKeys(list, item) : byValue(item)
 
-/** The items of a list by element, in order; those without one are left out and reported. */
+/** The items of a list by path element, in order. Items without one are left out and reported. */
 export const byElement = (
   list: ListType,
   items: ReadonlyArray<unknown>,

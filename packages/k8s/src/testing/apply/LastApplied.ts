@@ -1,9 +1,9 @@
 /**
- * `LastApplied`: kubectl's annotation of client-side apply, kept in step by its server-side apply.
+ * `LastApplied`: the annotation of kubectl's client-side apply, maintained during its server-side apply.
  *
- * The server does this for the manager "kubectl" alone. What the annotation holds and the object still has is kubectl's
- * own, though it was written by an update: an apply of that is no conflict. And where the annotation is, it is brought up
- * to date with what was applied, so that a return to client-side apply works.
+ * The server does this only for the manager "kubectl". Fields that the annotation contains and the object still has
+ * count as kubectl's own, although an update wrote them: applying them is no conflict. An existing annotation is
+ * updated to the applied configuration, so that returning to client-side apply works.
  *
  * Source: k8s.io/apimachinery/pkg/util/managedfields/internal/{lastappliedmanager,lastappliedupdater}.go.
  */
@@ -19,7 +19,7 @@ import type { Versions } from "./Updater.ts"
 
 const annotation = "kubectl.kubernetes.io/last-applied-configuration"
 
-/** An object of the kind that holds nothing. */
+/** An empty object of the kind. */
 export const emptyOf = (config: JsonValue.JsonObject): JsonValue.JsonObject => ({
   apiVersion: config["apiVersion"],
   kind: config["kind"]
@@ -33,7 +33,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-/** The fields that the annotation names and the object has as named; undefined where there is no such annotation. */
+/** The fields that have the value in the annotation; undefined if there is no annotation. */
 export const ownedFields = (versions: Versions, live: JsonValue.JsonObject): FieldSet.FieldSet | undefined => {
   const text = stringAt(live, "metadata", "annotations", annotation)
   const last = text === "" ? undefined : parsed(text)
@@ -45,7 +45,7 @@ export const ownedFields = (versions: Versions, live: JsonValue.JsonObject): Fie
   return [modified, added, removed].reduce(FieldSet.difference, fieldsOf(type, last))
 }
 
-/** The configuration as the annotation holds it: compact JSON with a newline, without the annotation itself. */
+/** The configuration in the form of the annotation: compact JSON with a newline, without the annotation itself. */
 const textOf = (config: JsonValue.JsonObject): string => {
   const metadata = objectAt(config, "metadata")
   const { [annotation]: _, ...annotations } = objectAt(metadata, "annotations")
@@ -58,7 +58,7 @@ const textOf = (config: JsonValue.JsonObject): string => {
   }\n`
 }
 
-/** What all annotations of an object may take, keys included. */
+/** The maximum size of all annotations of an object, including keys, in bytes. */
 const maxSize = 256 * 1024
 
 const size = (annotations: JsonValue.JsonObject): number =>
@@ -67,7 +67,7 @@ const size = (annotations: JsonValue.JsonObject): number =>
     0
   )
 
-/** The result of an apply with the annotation brought up to date, if it is there. */
+/** The result of an apply with an updated annotation, if it exists. */
 export const synchronized = <A extends { readonly object: JsonValue.JsonObject | undefined }>(
   applied: A,
   { config, live }: { readonly config: JsonValue.JsonObject; readonly live: JsonValue.JsonObject }

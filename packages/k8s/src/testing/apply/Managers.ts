@@ -1,8 +1,8 @@
 /**
- * `Managers`: who owns which fields of an object; metadata.managedFields, read.
+ * `Managers`: which manager owns which fields of an object: decoded metadata.managedFields.
  *
- * An entry is told from the others by manager, operation, subresource and, for updates, apiVersion: one manager's applies
- * are one entry whatever the version, and what it does through a subresource is another.
+ * An entry is identified by manager, operation, subresource and, for updates, apiVersion. So all applies of one manager
+ * are one entry, whatever the version, and its writes through a subresource are another.
  *
  * Source: k8s.io/apimachinery/pkg/util/managedfields/internal/{managedfields,capmanagers}.go.
  */
@@ -15,31 +15,31 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 
 export type Operation = "Apply" | "Update"
 
-/** What one manager owns. */
+/** The fields of one manager. */
 export interface Owner {
   readonly manager: string
   readonly operation: Operation
-  /** The version in which `fields` are paths. */
+  /** The version to which the paths in `fields` refer. */
   readonly apiVersion: string
   /** `""` for the object itself. */
   readonly subresource: string
-  /** Of the last change; an applier that changed nothing has none. */
+  /** The time of the last change; absent for an applier that changed nothing. */
   readonly time: string | undefined
   readonly fields: FieldSet.FieldSet
 }
 
-/** By identity. */
+/** Owners by identity. */
 export type Managers = ReadonlyMap<string, Owner>
 
 export const none: Managers = new Map()
 
 type Identified = Pick<Owner, "manager" | "operation" | "apiVersion" | "subresource">
 
-/** What tells an entry from the others. */
+/** The identity of an entry. */
 export const identity = ({ apiVersion, manager, operation, subresource }: Identified): string =>
   `${operation}\n${operation === "Apply" ? "" : apiVersion}\n${subresource}\n${manager}`
 
-/** The identity as the server has it, JSON, by which it sorts here and there. */
+/** The identity in the server's JSON form, which determines the order. */
 export const rank = (owner: Identified): string => {
   const parts = [
     ...(owner.manager === "" ? [] : [`"manager":${FieldError.goJson(owner.manager)}`]),
@@ -52,10 +52,10 @@ export const rank = (owner: Identified): string => {
 
 type Entries = ReadonlyArray<ManagedFieldsEntry>
 
-/** What a list of ours was made of, kept with it: a look there is cheaper than any table of what was made. */
+/** The source of a list that this server made, stored with it, because that is cheaper than a lookup table. */
 interface Made {
   readonly managers: Managers
-  /** The owners of the entries, in their order. */
+  /** The owners in the order of the entries. */
   readonly owners: ReadonlyArray<Owner>
 }
 
@@ -83,7 +83,7 @@ const entryKeys = new Set<string>([...texts, "time", "fieldsV1"])
 const isTime = (value: unknown): boolean =>
   typeof value === "string" && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) && !Number.isNaN(Date.parse(value))
 
-/** True for entries as a server writes them: reading them anew, field by field, changes nothing. */
+/** Whether entries have the canonical form, in which decoding them again changes nothing. */
 export const isCanonical = (entries: unknown): entries is Entries =>
   isOurs(entries) ||
   (Array.isArray(entries) && entries.length > 0 && entries.every((entry: unknown) =>
@@ -92,7 +92,7 @@ export const isCanonical = (entries: unknown): entries is Entries =>
     (entry["time"] === undefined || isTime(entry["time"])) && JsonValue.isObject(entry["fieldsV1"])
   ))
 
-/** Reads managedFields; the failure says what is wrong with them. */
+/** Decodes managedFields; the failure says why they are invalid. */
 export const decode = (entries: Entries | undefined): Result.Result<Managers, string> => {
   if (entries === undefined || entries.length === 0) return Result.succeed(none)
   const found = madeOf(entries)
@@ -107,8 +107,8 @@ export const decode = (entries: Entries | undefined): Result.Result<Managers, st
 }
 
 /**
- * An entry whose fields are put into their wire form when somebody looks at them: most never are, for clients in the
- * same process leave managedFields alone.
+ * An entry whose fields are encoded when they are first read: mostly never, since clients in the same process ignore
+ * managedFields.
  */
 const writeEntry = (owner: Owner): ManagedFieldsEntry => {
   const { apiVersion, manager, operation, subresource, time } = owner
@@ -161,7 +161,7 @@ const writeEntry = (owner: Owner): ManagedFieldsEntry => {
   )
 }
 
-/** True for entries that `encode` has made: nobody can have changed them. */
+/** Whether entries were made by `encode` and are therefore unchanged. */
 export const isOurs = (entries: unknown): entries is Entries => Array.isArray(entries) && madeOf(entries) !== undefined
 
 const sameEntry = (a: ManagedFieldsEntry, b: ManagedFieldsEntry, left?: Owner, right?: Owner): boolean =>
@@ -171,7 +171,7 @@ const sameEntry = (a: ManagedFieldsEntry, b: ManagedFieldsEntry, left?: Owner, r
       ? JsonValue.equals(a.fieldsV1, b.fieldsV1)
       : FieldSet.equals(left.fields, right.fields)))
 
-/** True for entries that differ in nothing but their times. */
+/** Whether entries differ only in their times. */
 export const sameButTimes = (a: Entries, b: Entries): boolean => {
   if (a.length !== b.length) return false
   const [left, right] = [madeOf(a)?.owners, madeOf(b)?.owners]
@@ -186,7 +186,7 @@ const order = (a: Owner, b: Owner): number =>
   compareText(a.manager, b.manager) || compareText(a.apiVersion, b.apiVersion) ||
   compareText(a.subresource, b.subresource)
 
-/** The managedFields, frozen; `undefined` where nobody owns anything. Entries of `before` that did not change stay. */
+/** The frozen managedFields; `undefined` if there are no owners. Unchanged entries of `before` are reused. */
 export const encode = (managers: Managers, before?: Entries): Entries | undefined => {
   if (managers.size === 0) return undefined
   const owners = [...managers.values()]
@@ -199,10 +199,10 @@ export const encode = (managers: Managers, before?: Entries): Entries | undefine
   return Object.freeze(Object.defineProperty(entries, made, { value: { managers, owners } satisfies Made }))
 }
 
-/** How many entries of updates an object keeps. */
+/** The maximum number of update entries of an object. */
 const maxUpdaters = 10
 
-/** The oldest updates merged, version by version, until there are few enough. */
+/** Merges the oldest updates, version by version, until there are few enough. */
 export const capped = (managers: Managers): Managers => {
   const updaters = [...managers].filter(([, owner]) => owner.operation === "Update")
   if (updaters.length <= maxUpdaters) return managers

@@ -1,9 +1,9 @@
 /**
- * `Merging`: a value with another laid over it, and a value without some of its fields.
+ * `Merging`: merges a value into another, and removes fields from a value.
  *
- * `merge` takes nothing away: fields of the second value win, lists with keys and sets are united, atomic values are
- * replaced. The order of items is that of the second value for what both have; what only the first has keeps its place
- * before what follows it.
+ * `merge` removes nothing: fields of the second value win, keyed lists and sets are united, and atomic values are
+ * replaced. Items that both have are in the order of the second value. Items that only the first has stay in front of
+ * the item that follows them.
  *
  * Source: sigs.k8s.io/structured-merge-diff/typed/{merge,remove}.go.
  */
@@ -17,7 +17,7 @@ import { deduce, fieldType, type ListType, type MapType, type Type } from "./Typ
 
 interface Indexed {
   readonly elements: ReadonlyArray<PathElement.PathElement>
-  /** Null for an item that occurs several times: such items merge with nothing. */
+  /** Null for a repeated item, with which nothing is merged. */
   readonly values: ReadonlyMap<PathElement.PathElement, unknown>
 }
 
@@ -89,7 +89,7 @@ class Merge {
           next++
           continue
         }
-        // Shared, but not the one whose turn it is.
+        // Common to both, but not the next one in order.
         if (after.values.has(mine) && shared[next] !== undefined && shared[next] !== mine) {
           atLeft++
           continue
@@ -128,7 +128,7 @@ class Merge {
 
   private scalar(type: Type, left: unknown, right: unknown): unknown {
     const faults = [Problems.ofScalar(type.scalar!, left), Problems.ofScalar(type.scalar!, right)]
-    // One of both must be sound; it need not be the one that stays.
+    // At least one of both must be valid, not necessarily the one that is kept.
     if (faults[0] !== undefined && faults[1] !== undefined) {
       Problems.add(this.problems, this.path, `lhs: ${faults[0]}`)
       Problems.add(this.problems, this.path, `rhs: ${faults[1]}`)
@@ -144,7 +144,7 @@ class Merge {
   }
 }
 
-/** The second value laid over the first; the failure says which value does not fit the type. */
+/** The second value merged into the first; the failure says which value does not match the type. */
 export const merge = (type: Type, left: unknown, right: unknown): Result.Result<unknown, string> => {
   const walk = new Merge()
   const out = walk.merge(type, left, right)
@@ -178,7 +178,7 @@ const removeFromMap = (map: MapType, value: unknown, fields: FieldSet.FieldSet):
   return kept.length === 0 ? undefined : Object.fromEntries(kept)
 }
 
-/** The value without the fields of a set. What is left empty by that becomes null; `undefined` for nothing left. */
+/** The value without the fields of a set. Parts that become empty are null; `undefined` if nothing is left. */
 export const remove = (declared: Type, value: unknown, fields: FieldSet.FieldSet): unknown => {
   const { list, map, scalar } = deduce(declared, value)
   if (map !== undefined) return removeFromMap(map, value, fields)

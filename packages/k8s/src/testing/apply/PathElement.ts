@@ -1,9 +1,9 @@
 /**
- * `PathElement`: one step from a value to a part of it, as managedFields write it.
+ * `PathElement`: one step from a value to a part of it, in the notation of managedFields.
  *
- * `f:NAME` is a field or key of an object, `k:{...}` an item of a list by its keys, `v:VALUE` an item of a set, `i:N` an
- * item by position. The text is canonical (keys sorted, JSON as Go writes it), so two elements are equal if and only if
- * their texts are.
+ * `f:NAME` is a field or key of an object, `k:{...}` an item of a list by its keys, `v:VALUE` an item of a set, `i:N`
+ * an item by position. The text is canonical (keys sorted, JSON as Go writes it), so two elements are equal if and only
+ * if their texts are.
  *
  * Source: sigs.k8s.io/structured-merge-diff/fieldpath (element.go, serialize-pe.go).
  */
@@ -19,7 +19,7 @@ export const field = (name: string): PathElement => `f:${name}`
 
 const bare = /^[\w .:/-]*$/
 
-/** A value as Go writes it in JSON; most need no look at every character. */
+/** A value as Go encodes it to JSON; most strings need no escaping. */
 const json = (value: unknown): string =>
   typeof value === "string" && bare.test(value) ? `"${value}"` : FieldError.goJson(value)
 
@@ -39,7 +39,7 @@ export const keyed = (keys: JsonValue.JsonObject): PathElement => {
 export const fieldName = (element: PathElement): string | undefined =>
   element.startsWith("f:") ? element.slice(2) : undefined
 
-/** True for an item of a list that has keys. */
+/** Whether this is an item of a keyed list. */
 export const isKeyed = (element: PathElement): boolean => element.startsWith("k:")
 
 const parse = (text: string): unknown => {
@@ -50,7 +50,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** The keys or value of an element, read once while it is in use. */
+/** The decoded keys or value of elements in use. */
 const contents = new Map<PathElement, unknown>()
 
 const contentOf = (element: PathElement): unknown => {
@@ -62,7 +62,7 @@ const contentOf = (element: PathElement): unknown => {
   return content
 }
 
-/** An element in its canonical form; `undefined` for a kind that is not known, an error for what is none. */
+/** Canonicalizes an element: `undefined` for an unknown kind, an error if it is invalid. */
 export const read = (text: string): { readonly element: PathElement | undefined } | { readonly error: string } => {
   if (text.length < 2) return { error: "key must be 2 characters long:" }
   if (text[1] !== ":") return { error: `missing colon: ${text}` }
@@ -94,7 +94,7 @@ const rank = (value: unknown): number =>
     value === null ? "null" : Array.isArray(value) ? "list" : typeof value === "object" ? "map" : typeof value
   )
 
-/** Numbers before texts before booleans; within a type by value. */
+/** Numbers before strings before booleans; within a type by value. */
 const compareValues = (a: unknown, b: unknown): number => {
   const kind = rank(a) - rank(b)
   if (kind !== 0) return kind
@@ -116,7 +116,7 @@ const compareKeys = (a: JsonValue.JsonObject, b: JsonValue.JsonObject): number =
 
 const kinds = "fkvi"
 
-/** The order in which managedFields list elements: fields, keyed items, items of sets, positions. */
+/** The order of elements in managedFields: fields, keyed items, items of sets, positions. */
 export const compare = (a: PathElement, b: PathElement): number => {
   if (a.startsWith("f:") && b.startsWith("f:")) return compareText(a, b)
   const kind = kinds.indexOf(a[0]!) - kinds.indexOf(b[0]!)
@@ -134,7 +134,7 @@ const printValue = (value: unknown): string =>
     ? Object.entries(value).map(([key, inner]) => `${key}=${printValue(inner)}`).join("")
     : String(value)
 
-/** As messages write it: `.spec`, `[name="a"]`, `[="x"]`, `[0]`. */
+/** An element in messages: `.spec`, `[name="a"]`, `[="x"]`, `[0]`. */
 export const print = (element: PathElement): string => {
   const rest = element.slice(2)
   switch (element[0]) {
@@ -152,5 +152,5 @@ export const print = (element: PathElement): string => {
   }
 }
 
-/** `.spec.containers[name="a"].image`. */
+/** A path in messages: `.spec.containers[name="a"].image`. */
 export const printPath = (path: Path): string => path.map(print).join("")

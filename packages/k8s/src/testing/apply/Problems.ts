@@ -1,7 +1,7 @@
 /**
- * `Problems`: why a value does not fit its type, in the words of the server.
+ * `Problems`: why a value does not match its type, in the words of the server.
  *
- * A server-side apply that meets one is a 500 without a reason: the library behind it has errors, but no codes.
+ * For a server-side apply each is a 500 without a reason, because the library behind it has errors without codes.
  *
  * Source: sigs.k8s.io/structured-merge-diff/typed/helpers.go.
  */
@@ -11,10 +11,10 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 import * as PathElement from "./PathElement.ts"
 import type { Scalar } from "./Types.ts"
 
-/** Problems found on a walk. */
+/** The problems found so far. */
 export type Problems = Array<string>
 
-/** Notes a problem at a path. */
+/** Adds a problem at a path. */
 export const add = (problems: Problems, path: PathElement.Path, message: string): void => {
   const where = PathElement.printPath(path)
   problems.push(where === "" ? message : `${where}: ${message}`)
@@ -48,10 +48,10 @@ const syntax = (value: unknown): string => {
   return typeof value === "string" ? FieldError.quote(value) : String(value)
 }
 
-/** A value as Go prints what holds it. */
+/** A value in a struct, as Go prints it. */
 export const held = (value: unknown): string => `&{${GoValue.print(value)}}`
 
-/** What is wrong with a scalar; undefined for nothing. Null fits every scalar. */
+/** The problem of a scalar, if any. Null matches every scalar. */
 export const ofScalar = (scalar: Scalar, value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined
   switch (scalar) {

@@ -1,9 +1,9 @@
 /**
- * `Reach`: which fields a write through an endpoint can change at all, and so own.
+ * `Reach`: which fields a write through an endpoint can change, and so own.
  *
- * What a kind's rules reset afterwards is not owned by who sent it: the status through the object, the spec through the
- * status. What is reset depends on the kind, and is known per version: fields tracked in another version of a custom
- * resource are not sorted out.
+ * Fields that the kind's strategy resets have no owner: the status in a write to the object, the spec in a write to the
+ * status. Which fields are reset depends on the kind and applies per version: for custom resources, fields tracked in
+ * another version are not filtered.
  *
  * Source: `GetResetFields` of k8s.io/kubernetes/pkg/registry/GROUP/KIND/strategy.go and of
  * k8s.io/apiextensions-apiserver/pkg/registry/customresource.
@@ -15,13 +15,13 @@ type Filter = (set: FieldSet.FieldSet) => FieldSet.FieldSet
 
 const all: Filter = (set) => set
 
-/** Everything but some fields and what is below them. */
+/** All fields except the given ones and those below them. */
 const except = (...paths: ReadonlyArray<string>): Filter => {
   const excluded = FieldSet.of(...paths.map((path) => path.split(".").map(PathElement.field)))
   return (set) => FieldSet.isEmpty(set) ? set : FieldSet.differenceBelow(set, excluded)
 }
 
-/** Nothing but what lies on the way to some fields, or below them. `*` is any element. */
+/** Only the given fields, those below them, and those above them. `*` is any element. */
 const only = (...paths: ReadonlyArray<string>): Filter => {
   const wanted = paths.map((path) => path.split("."))
   return (set) => included(set, wanted)
@@ -65,7 +65,7 @@ const resized = ["containers", "initContainers"].flatMap((list) => [
   `spec.${list}.*.resizePolicy`
 ])
 
-/** Endpoints of built-in kinds that are neither the object nor its status, by collection and subresource. */
+/** Subresources of built-in kinds other than the status, by collection and subresource. */
 const others: Readonly<Record<string, Readonly<Record<string, Filter>>>> = {
   namespaces: { finalize: exceptStatus },
   pods: { ephemeralcontainers: only("spec.ephemeralContainers"), resize: only(...resized) },
@@ -75,7 +75,7 @@ const others: Readonly<Record<string, Readonly<Record<string, Filter>>>> = {
   }
 }
 
-/** What a write to an endpoint of a resource reaches. `status` tells whether the resource has that subresource. */
+/** The fields that a write to an endpoint can change. `status`: whether the resource has a status subresource. */
 export const of = (collection: string, subresource: string, status: boolean): Filter => {
   if (subresource === "status") return statuses[collection] ?? exceptSpec
   return others[collection]?.[subresource] ?? (subresource === "" && status ? exceptStatus : all)

@@ -1,9 +1,9 @@
 /**
- * `ScaleEntries`: the managedFields of an object as its Scale has them, and back.
+ * `ScaleEntries`: converts managedFields of an object to those of its Scale, and back.
  *
- * Only who owns the replicas shows in a Scale, as the owner of `.spec.replicas` of autoscaling/v1. After a write through
- * the Scale, whoever lost the replicas there loses them in the object, and the new owner has an entry of its own there,
- * for the subresource and without a time.
+ * A Scale shows only the owners of the replicas, as owners of `.spec.replicas` in autoscaling/v1. After a write through
+ * the Scale, a manager that lost the replicas there loses them in the object as well. The new owner gets a separate
+ * entry in the object, with the subresource and without a time.
  *
  * Source: k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go.
  */
@@ -11,13 +11,15 @@ import * as FieldSet from "./FieldSet.ts"
 import * as Managers from "./Managers.ts"
 import * as PathElement from "./PathElement.ts"
 
-/** The version of every Scale. */
+/** The apiVersion of every Scale. */
 export const scaleVersion = "autoscaling/v1"
 
 const inScale = FieldSet.ofFields("spec", "replicas")
 const scalePath: PathElement.Path = ["spec", "replicas"].map(PathElement.field)
 
-/** Where a version of an object keeps its replicas; nowhere without a Scale, undefined where there is no such version. */
+/**
+ * The path of the replicas in a version of an object: empty if it has no Scale, undefined if there is no such version.
+ */
 export type ReplicasPath = (apiVersion: string) => ReadonlyArray<string> | undefined
 
 const pathIn = (replicas: ReplicasPath, apiVersion: string): PathElement.Path | undefined =>
@@ -35,7 +37,7 @@ export const toScale = (parent: Managers.Managers, replicas: ReplicasPath): Mana
   return out
 }
 
-/** The managers of the object, in the version `apiVersion`, after those of its Scale became these. */
+/** The managers of the object, in the version `apiVersion`, after its Scale has the given managers. */
 export const toParent = (
   parent: Managers.Managers,
   scale: Managers.Managers,
@@ -58,7 +60,7 @@ export const toParent = (
   for (const [id, owner] of left) {
     if (!FieldSet.has(owner.fields, scalePath)) continue
     const time = parent.get(id)?.time
-    // Under the identity it has in the Scale: an update of the same manager through the object stays another entry.
+    // With the identity it has in the Scale: an update by the same manager through the object is a separate entry.
     out.set(id, { ...owner, apiVersion, time, fields: FieldSet.of(path) })
   }
   return out

@@ -1,8 +1,9 @@
 /**
- * `SchemaChanges`: what was owned in parts and has become atomic is owned as a whole.
+ * `SchemaChanges`: adapts sets of fields to a changed schema: parts of a value that has become atomic are replaced by
+ * the whole.
  *
- * The sets of stored objects outlive the schemas they were made for. The way back, from atomic to granular, is not taken:
- * who owned the whole goes on to own just that.
+ * Stored sets outlive the schemas for which they were made. The opposite change, from atomic to granular, is not
+ * handled: an owner of the whole continues to own just that.
  *
  * Source: sigs.k8s.io/structured-merge-diff/typed/reconcile_schema.go.
  */
@@ -44,18 +45,18 @@ class Walk {
   }
 }
 
-/** With a set: the type it is known to fit. */
+/** The key under which a set stores the type that it matches. */
 const fitting = Symbol("type")
 
 type Fitting = FieldSet.FieldSet & { [fitting]?: Types.Type }
 
-/** Says of a set that it fits the type: it was made from values of it, or of a set that did. */
+/** Marks a set as matching the type, because it was made from values of it or from a set that matches. */
 export const fits = (type: Types.Type, set: FieldSet.FieldSet): FieldSet.FieldSet => {
   ;(set as Fitting)[fitting] = type
   return set
 }
 
-/** The set as it must be for the type; the same set if it fits. */
+/** The set adapted to the type; the same set if it matches. */
 export const reconcile = (type: Types.Type, set: FieldSet.FieldSet): FieldSet.FieldSet => {
   if ((set as Fitting)[fitting] === type) return set
   const walk = new Walk()

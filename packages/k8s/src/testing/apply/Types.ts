@@ -1,8 +1,8 @@
 /**
- * `Types`: what server-side apply must know of a value: is it a scalar, a list or a map, and does it merge?
+ * `Types`: what server-side apply needs to know of a value: whether it is a scalar, a list or a map, and how it merges.
  *
  * A type may allow several forms (an int-or-string field is any scalar; `x-kubernetes-preserve-unknown-fields` allows
- * all); `deduce` picks by the value. Types may contain themselves, so they are made in two steps: `draft`, then `fill`.
+ * all); `deduce` selects one by the value. Types can be recursive, so they are made in two steps: `draft`, then `fill`.
  *
  * Source: sigs.k8s.io/structured-merge-diff/schema and k8s.io/kube-openapi/pkg/schemaconv.
  */
@@ -11,7 +11,7 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 export type Scalar = "numeric" | "string" | "boolean" | "untyped"
 
 export interface ListType {
-  /** Items are told apart by `keys`, or by their value if there are none; otherwise the list is atomic. */
+  /** Whether items have an identity: their `keys`, or without keys their value. Otherwise the list is atomic. */
   readonly associative: boolean
   readonly keys: ReadonlyArray<string>
   readonly element: Type
@@ -20,25 +20,25 @@ export interface ListType {
 /** A declared field. */
 export interface Field {
   readonly type: Type
-  /** What stands for it among the keys of a list where it is missing. */
+  /** The value for the identity of a list item if the field is a key and missing. */
   readonly default?: unknown
 }
 
 export interface MapType {
   readonly atomic: boolean
   readonly fields: ReadonlyMap<string, Field>
-  /** The type of what is not declared; undefined where nothing else is allowed. */
+  /** The type of undeclared fields; undefined if they are not allowed. */
   readonly element: Type | undefined
-  /** What a Go struct of this type writes for fields that are not set. Built-in kinds only. */
+  /** The values of fields that a Go struct of this type contains even if they are not set. Built-in kinds only. */
   readonly zeros?: ReadonlyMap<string, unknown>
 }
 
-/** At least one form. */
+/** Has at least one form. */
 export interface Type {
   readonly map?: MapType | undefined
   readonly scalar?: Scalar | undefined
   readonly list?: ListType | undefined
-  /** The type with one of its forms only; the type itself where there is one. */
+  /** The type restricted to one of its forms; the type itself if it has only one. */
   readonly only: { readonly map: Type; readonly scalar: Type; readonly list: Type }
 }
 
@@ -64,7 +64,7 @@ export const draft = (): Type => {
 
 const single = (forms: Forms): Type => fill(draft(), forms)
 
-/** Gives a drafted type its forms. */
+/** Sets the forms of a draft. */
 export const fill = (type: Type, forms: Forms): Type => {
   const target = type as Draft
   Object.assign(target, forms)
@@ -77,7 +77,7 @@ export const fill = (type: Type, forms: Forms): Type => {
   return type
 }
 
-/** A type that is known at once. */
+/** A type with the given forms. */
 export const make = (forms: Forms): Type => fill(draft(), forms)
 
 export const scalars: Readonly<Record<Scalar, Type>> = {
@@ -97,7 +97,7 @@ fill(untyped, {
   map: { atomic: true, fields: noFields, element: untyped }
 })
 
-/** Any JSON, owned field by field; lists are atomic. */
+/** Any JSON, owned by field; lists are atomic. */
 export const deduced: Type = draft()
 fill(deduced, {
   scalar: "untyped",
@@ -105,7 +105,7 @@ fill(deduced, {
   map: { atomic: false, fields: noFields, element: deduced }
 })
 
-/** The form of the type that a value has; the type itself where none fits, or for null. */
+/** The type restricted to the form of a value; the type itself if no form matches, or for null. */
 export const deduce = (type: Type, value: unknown): Type => {
   if (value === undefined || value === null) return type
   if (Array.isArray(value)) return type.list === undefined ? type : type.only.list
@@ -113,14 +113,14 @@ export const deduce = (type: Type, value: unknown): Type => {
   return type.scalar === undefined ? type : type.only.scalar
 }
 
-/** The type of a field of a map; undefined where it must not be. */
+/** The type of a field of a map; undefined if it is not allowed. */
 export const fieldType = (map: MapType, name: string): Type | undefined => map.fields.get(name)?.type ?? map.element
 
-/** The value of a field, or what a struct writes in its place; undefined for nothing, and in nothing. */
+/** The value of a field, or the one that a struct contains instead; undefined if there is none. */
 export const valueOf = (value: JsonValue.JsonObject | undefined, name: string, zeros: MapType["zeros"]): unknown =>
   value === undefined ? undefined : JsonValue.has(value, name) ? value[name] : zeros?.get(name)
 
-/** The names of the fields of a value, with those that a struct writes anyway. */
+/** The names of all fields of a value, including those that a struct always contains. */
 export const namesOf = (value: JsonValue.JsonObject, zeros: MapType["zeros"]): ReadonlyArray<string> => {
   const names = Object.keys(value)
   if (zeros !== undefined) { for (const name of zeros.keys()) if (!JsonValue.has(value, name)) names.push(name) }

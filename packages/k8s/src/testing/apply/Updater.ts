@@ -1,12 +1,12 @@
 /**
- * `Updater`: what a change of an object does to the ownership of its fields, and what an apply does to the object.
+ * `Updater`: how a change of an object affects the ownership of its fields, and how an apply changes the object.
  *
- * An update owns what it changes; whoever owned that before, owns it no more. An apply owns what it names; what it named
- * the last time and names no more is removed, unless somebody else owns it; what others own and it would change is a
- * conflict, unless it insists. Sets are paths in the version in which they were written, so objects are compared in
- * every version that occurs.
+ * An update owns what it changes, and previous owners lose it. An apply owns what it contains. Fields that its previous
+ * configuration contained and the new one does not are removed, unless another manager owns them. Changing fields of
+ * other managers is a conflict, unless it is forced. Sets are paths in the version in which they were written, so
+ * objects are compared in every version that occurs.
  *
- * Nothing here knows names, times or entries; see `FieldManager`.
+ * This module knows no manager names, times or entries; see `FieldManager`.
  *
  * Source: sigs.k8s.io/structured-merge-diff/merge/update.go.
  */
@@ -22,18 +22,18 @@ import * as SchemaChanges from "./SchemaChanges.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import type { Type } from "./Types.ts"
 
-/** An object, or no object yet. */
+/** An object, or none yet. */
 export type Value = unknown
 
 /** The versions of a resource. */
 export interface Versions {
-  /** The version of the request, and of every object that is given. */
+  /** The version of the request, and of all given objects. */
   readonly own: string
-  /** The type of a version; undefined where there is no such version (any more), and what it says is to be forgotten. */
+  /** The type of a version; undefined for an unknown version, whose sets are dropped. */
   readonly typeOf: (version: string) => Type | undefined
-  /** An object of one version in another that has a type; fails where it does not fit there. */
+  /** Converts an object to another version that has a type; fails if it does not match there. */
   readonly convert: (object: Value, from: string, to: string) => Effect.Effect<Value, StatusError.StatusError>
-  /** The set without the fields that writes here do not reach, in that version. */
+  /** The set without the fields that writes here cannot change in that version. */
   readonly reach: (version: string, set: FieldSet.FieldSet) => FieldSet.FieldSet
 }
 
@@ -54,15 +54,15 @@ const reached = (
 
 type Converted = Effect.Effect<Value, StatusError.StatusError>
 
-/** The same object in another version, or why not. */
+/** Converts an object from the version of the request. */
 const inVersion = (versions: Versions, object: Value, version: string): Converted =>
   version === versions.own ? Effect.succeed(object) : versions.convert(object, versions.own, version)
 
-/** A conversion that tells what it was for when it fails. */
+/** Adds the purpose of a conversion to its failure. */
 const because = (words: string, converted: Converted): Converted =>
   Effect.mapError(converted, ({ body }) => StatusError.plain(`${words}: ${body.message}`))
 
-/** Sets fit for the schemas of today; those of versions that are gone are gone. */
+/** Sets adapted to the current schemas; those of unknown versions are dropped. */
 const current = (versions: Versions, managers: Managers): Drafts => {
   const out: Drafts = new Map()
   for (const [id, owner] of managers) {
@@ -74,14 +74,14 @@ const current = (versions: Versions, managers: Managers): Drafts => {
   return out
 }
 
-/** The versions of sets other than that of the request; undefined for none, as mostly. */
+/** The versions of sets other than that of the request; undefined if there are none, which is usual. */
 const foreign = ({ own }: Versions, managers: Managers): ReadonlySet<string> | undefined => {
   let found: Set<string> | undefined
   for (const { apiVersion } of managers.values()) if (apiVersion !== own) (found ??= new Set()).add(apiVersion)
   return found
 }
 
-/** Finds out whether the object can be had in every version that a manager's set is written in. */
+/** Fails if the object cannot be converted to the version of every set. */
 const convertible = (
   versions: Versions,
   managers: Managers,
@@ -93,7 +93,7 @@ const convertible = (
     : Effect.forEach(others, (version) => inVersion(versions, live, version), { discard: true })
 }
 
-/** The comparison of two objects in the version of the request. */
+/** Compares two objects in the version of the request. */
 const compareOwn = (
   versions: Versions,
   before: Value,
@@ -104,7 +104,7 @@ const compareOwn = (
   return new Map([[versions.own, reached(versions, versions.own, own)]])
 }
 
-/** The comparison of two objects in every version that a manager's set is written in. */
+/** Compares two objects in the version of every set. */
 const comparisons = (
   versions: Versions,
   managers: Managers,
@@ -128,7 +128,7 @@ const comparisons = (
   })
 }
 
-/** Fields of others that change. */
+/** The changed fields of other managers. */
 const conflictsOf = (
   managers: Managers,
   workflow: string | undefined,
@@ -143,7 +143,7 @@ const conflictsOf = (
   return conflicts
 }
 
-/** Takes from others what changed or went; who is left with nothing goes. */
+/** Removes changed and removed fields from other managers, and managers without fields. */
 const dispossess = (
   versions: Versions,
   managers: Drafts,
@@ -165,10 +165,10 @@ const dispossess = (
   }
 }
 
-/** What an update made of the ownership. */
+/** The ownership after an update. */
 export interface Updated {
   readonly managers: Managers
-  /** What the update itself owns now. */
+  /** The fields that the update itself owns now. */
   readonly fields: FieldSet.FieldSet
 }
 
@@ -181,7 +181,7 @@ const updated = (
   return { managers: drafts, fields: versions.reach(versions.own, compared.get(versions.own)!.changed) }
 }
 
-/** As `update`, where all sets are of the version of the request, as mostly; undefined where they are not. */
+/** Like `update` if all sets have the version of the request, which is usual; undefined otherwise. */
 export const updateNow = (versions: Versions, managers: Managers, before: Value, after: Value): Updated | undefined => {
   const drafts = current(versions, managers)
   return foreign(versions, drafts) === undefined
@@ -189,7 +189,7 @@ export const updateNow = (versions: Versions, managers: Managers, before: Value,
     : undefined
 }
 
-/** An object was replaced by another. */
+/** The ownership after an object was replaced by another. */
 export const update = (
   versions: Versions,
   managers: Managers,
@@ -203,30 +203,30 @@ export const update = (
   )
 }
 
-/** What an apply made of the object and its ownership, or the conflicts that forbid it. */
+/** The object and its ownership after an apply, or its conflicts. */
 export type Applied =
   | { readonly _tag: "Applied"; readonly object: Value; readonly managers: Managers }
   | { readonly _tag: "Conflicts"; readonly conflicts: Conflicts }
 
-/** The fields of a value with the declared fields above them. */
+/** The fields of a value, with the declared fields above them. */
 const named = (type: Type, object: Value): FieldSet.FieldSet => FieldSet.withNamedFields(fieldsOf(type, object), type)
 
 /**
- * Puts back what others own, or the new configuration names: of `merged`, all but what `pruned` lacks and `owned` does
- * not name. Both are objects of the version.
+ * Restores fields that other managers own or the new configuration contains: removes from `merged` what `pruned` lacks
+ * and `owned` does not contain. Both are objects of the type's version.
  */
 const addBackOwned = (type: Type, merged: Value, pruned: Value, owned: FieldSet.FieldSet): Value => {
   const kept = FieldSet.union(named(type, pruned), FieldSet.withNamedFields(owned, type))
   return Merging.remove(type, merged, FieldSet.difference(named(type, merged), kept))
 }
 
-/** Puts back what was not the applier's to remove: fields that nobody owns, or only updates do. */
+/** Restores fields that the applier may not remove, because it did not own them. */
 const addBackDangling = (type: Type, merged: Value, pruned: Value, last: FieldSet.FieldSet): Value => {
   const gone = FieldSet.difference(named(type, merged), named(type, pruned))
   return Merging.remove(type, merged, FieldSet.intersection(gone, FieldSet.withNamedFields(last, type)))
 }
 
-/** Removes what the applier named the last time, names no more, and nobody else owns. */
+/** Removes fields that the previous configuration contained, the new one does not, and no other manager owns. */
 const prune = Effect.fnUntraced(function*(versions: Versions, merged: Value, managers: Managers, last: Owner) {
   const version = last.apiVersion
   const type = versions.typeOf(version)
@@ -241,7 +241,7 @@ const prune = Effect.fnUntraced(function*(versions: Versions, merged: Value, man
   }
   let pruned = Merging.remove(type, base, FieldSet.withNamedFields(last.fields, type))
   const mine = owned.get(version)
-  // First in the version of what was pruned: a conversion may need what is put back.
+  // First in the version of the removed fields, since a conversion may need what is restored.
   if (mine !== undefined) pruned = addBackOwned(type, base, pruned, mine)
   for (const [other, fields] of owned) {
     if (other === version || versions.typeOf(other) === undefined) continue
@@ -261,7 +261,7 @@ const prune = Effect.fnUntraced(function*(versions: Versions, merged: Value, man
   return version === versions.own ? complete : yield* versions.convert(complete, version, versions.own)
 })
 
-/** A configuration is applied by the manager `applier`, of that identity. The configuration fits its type. */
+/** Applies a configuration as the manager `applier`. The configuration must match its type. */
 export const apply = Effect.fnUntraced(function*(
   versions: Versions,
   managers: Managers,
