@@ -1,13 +1,13 @@
-/** `Addresses`: what a simulated network gives nodes and Pods, each address once. */
+/** `Addresses`: unique addresses of simulated nodes and Pods. */
 
 export interface Addresses {
-  /** Of a node, always the same: 192.0.2.1 and on, which nobody else has (RFC 5737). */
+  /** The address of a node, always the same: from 192.0.2.1 on, a range for documentation (RFC 5737). */
   readonly hostIP: (node: string) => string
-  /** Of another Pod: 10.0.0.1 and on. */
+  /** A new Pod address: from 10.0.0.1 on. */
   readonly nextPodIP: () => string
 }
 
-/** None is taken yet. */
+/** Starts with no addresses taken. */
 export const make = (): Addresses => {
   const hosts = new Map<string, string>()
   let pods = 0

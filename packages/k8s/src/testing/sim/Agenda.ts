@@ -1,10 +1,10 @@
 /**
- * `Agenda`: what a simulated controller has to do, and when.
+ * `Agenda`: the work of a simulated controller, by key and time.
  *
- * A key is on the agenda at most once. One fiber sleeps until the earliest time and then works through everything that
- * is due, several keys at once, but never one key twice at once. Work that fails is done again after a delay that
- * doubles from 50 ms to 30 s, until it succeeds or the key is taken off; work that dies is logged and treated the same.
- * Putting a key on the agenda is synchronous and costs O(log n); nothing polls.
+ * A key is on the agenda at most once. One fiber sleeps until the earliest time and then processes everything that is
+ * due, several keys concurrently, but never the same key twice at once. Work that fails is retried after a delay that
+ * doubles from 50 ms to 30 s, until it succeeds or the key is removed; work that dies is logged and retried likewise.
+ * Adding a key is synchronous and costs O(log n); nothing polls.
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -13,21 +13,21 @@ import * as Latch from "effect/Latch"
 import type * as Scope from "effect/Scope"
 
 export const defaults = {
-  /** Keys worked on at once. */
+  /** The number of keys that are processed concurrently. */
   concurrency: 16,
-  /** The first and the longest delay after a failure, in milliseconds. */
+  /** The first and the maximum delay after a failure, in milliseconds. */
   retryFirst: 50,
   retryLongest: 30_000
 } as const
 
 export interface Agenda {
-  /** Does the key at a time (milliseconds of the Clock), instead of when it was due before. */
+  /** Schedules the key at a time (milliseconds of the Clock), replacing its previous time. */
   readonly at: (key: string, time: number) => void
-  /** Does the key as soon as possible. */
+  /** Schedules the key as soon as possible. */
   readonly now: (key: string) => void
-  /** Does the key at a time, unless it is due before that anyway. */
+  /** Schedules the key at a time, unless it is scheduled earlier already. */
   readonly soon: (key: string, time: number) => void
-  /** Takes the key off. */
+  /** Removes the key. */
   readonly forget: (key: string) => void
 }
 
@@ -36,7 +36,7 @@ interface Entry {
   readonly time: number
 }
 
-/** Starts working; ends with the scope. */
+/** Processes keys until the scope closes. */
 export const make = Effect.fnUntraced(function*<E>(
   work: (key: string) => Effect.Effect<void, E>,
   concurrency: number = defaults.concurrency
@@ -69,7 +69,7 @@ export const make = Effect.fnUntraced(function*<E>(
       })
     )
 
-  /** Everything due by now, in order; entries that were put off or taken off since are skipped. */
+  /** All keys that are due, in order. Heap entries whose key was rescheduled or removed are skipped. */
   const takeDue = (): ReadonlyArray<string> => {
     const now = clock.currentTimeMillisUnsafe()
     const keys: Array<string> = []
@@ -113,7 +113,7 @@ export const make = Effect.fnUntraced(function*<E>(
   }
 })
 
-/** A binary heap, the earliest entry on top. */
+/** A binary heap with the earliest entry on top. */
 class Heap {
   private readonly entries: Array<Entry> = []
 

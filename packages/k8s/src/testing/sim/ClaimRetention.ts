@@ -1,9 +1,10 @@
 /**
- * `ClaimRetention`: whose the volume claims of a StatefulSet are, so that the garbage collector takes them away when
- * `persistentVolumeClaimRetentionPolicy` says so.
+ * `ClaimRetention`: the owners of a StatefulSet's volume claims, so that the garbage collector deletes them as
+ * `persistentVolumeClaimRetentionPolicy` says.
  *
- * Claims to be deleted with the set belong to the set; claims to be deleted on scaling down belong to the Pod that is
- * condemned. References of an earlier set or Pod of the name are left alone: the claim is about to go. Pure.
+ * Claims that are deleted with the set are owned by the set; claims that are deleted on scaling down are owned by the
+ * Pod that is being removed. References to an earlier set or Pod of the same name are left alone, since such a claim
+ * will be deleted soon. Pure.
  *
  * Source: k8s.io/kubernetes/pkg/controller/statefulset/stateful_set_utils.go.
  */
@@ -22,7 +23,7 @@ const isNamed = (reference: OwnerReference, owner: KubeObject): boolean =>
 const has = (claim: Claim, owner: KubeObject): boolean =>
   referencesOf(claim).some(({ uid }) => uid === owner.metadata.uid)
 
-/** True if the claim belongs to an earlier object of the owner's name. */
+/** Whether the claim is owned by an earlier object with the owner's name. */
 export const isStale = (claim: Claim, owner: KubeObject): boolean => {
   const named = referencesOf(claim).find((reference) => isNamed(reference, owner))
   return named !== undefined && named.uid !== owner.metadata.uid
@@ -38,10 +39,10 @@ const policyOf = ({ spec }: StatefulSet): Policy => ({
   scaled: spec.persistentVolumeClaimRetentionPolicy?.whenScaled === "Delete"
 })
 
-/** True if claims go when the set is scaled down. */
+/** Whether claims are deleted when the set is scaled down. */
 export const deletesScaled = (set: StatefulSet): boolean => policyOf(set).scaled
 
-/** True if the claim is managed by somebody else, who then decides. */
+/** Whether another controller manages the claim, and therefore decides. */
 export const isForeign = (claim: Claim, set: StatefulSet, pod: KubeObject): boolean => {
   const { deleted, scaled } = policyOf(set)
   return (deleted || scaled) && referencesOf(claim).some((reference) => {
@@ -52,14 +53,14 @@ export const isForeign = (claim: Claim, set: StatefulSet, pod: KubeObject): bool
   })
 }
 
-/** The owner a claim is to have. */
+/** The owner that a claim should have. */
 const ownerOf = (set: StatefulSet, pod: KubeObject, condemned: boolean): KubeObject | undefined => {
   const { deleted, scaled } = policyOf(set)
   if (scaled && condemned) return pod
   return deleted ? set : undefined
 }
 
-/** The owner references a claim is to have; undefined where it has them. */
+/** The owner references that a claim should have; undefined if it has them. */
 export const wanted = (
   claim: Claim,
   set: StatefulSet,

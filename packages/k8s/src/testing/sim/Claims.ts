@@ -1,8 +1,8 @@
 /**
- * `Claims`: which objects a controller's object owns, after taking and giving up what its selector says.
+ * `Claims`: the objects that a controller's object owns, after adoption and release by its selector.
  *
- * An object that nobody controls and the selector matches is adopted; an owned one that it matches no more is released.
- * Before the first adoption the server is asked whether the owner is still there and not being deleted. An owner that
+ * An object without a controller that matches the selector is adopted; an owned one that no longer matches is released.
+ * Before the first adoption the server is asked whether the owner still exists and is not being deleted. An owner that
  * is being deleted changes nothing.
  *
  * Source: k8s.io/kubernetes/pkg/controller/controller_ref_manager.go.
@@ -18,21 +18,21 @@ export interface Claim<O extends KubeObject, A extends KubeObject> {
   readonly owner: O
   readonly ownerResource: Resource.Resource<O>
   readonly resource: Resource.Resource<A>
-  /** Owned objects, and those nobody controls. */
+  /** Owned objects, and those without a controller. */
   readonly candidates: ReadonlyArray<A>
   readonly matches: (object: A) => boolean
-  /** What comes with ownership, and goes with it. */
+  /** Finalizers that adoption adds and release removes. */
   readonly finalizers?: ReadonlyArray<string>
 }
 
-/** The matcher of a selector of the API; an absent one matches nothing, as does an empty one. */
+/** A matcher for a label selector; an absent or empty one matches nothing. */
 export const matcher = (selector: Selector.LabelSelectorObject | undefined) => {
   const requirements = Selector.fromObject(selector) ?? []
   return (object: { readonly metadata: { readonly labels?: Readonly<Record<string, string>> } }): boolean =>
     requirements.length > 0 && Selector.matchesLabels(requirements, object.metadata.labels)
 }
 
-/** What the owner owns now. */
+/** The objects that the owner owns now. */
 export const claim = Effect.fnUntraced(function*<O extends KubeObject, A extends KubeObject>(
   { candidates, finalizers, matches, owner, ownerResource, resource }: Claim<O, A>
 ): Effect.fn.Return<ReadonlyArray<A>, KubeError, KubeClient> {
@@ -71,7 +71,7 @@ export const claim = Effect.fnUntraced(function*<O extends KubeObject, A extends
   }
   for (const object of released) {
     yield* change(object, release).pipe(
-      // Gone, or another of that name, meanwhile.
+      // The object is gone or was re-created meanwhile.
       Effect.catchReason("KubeError", "NotFound", () => Effect.void),
       Effect.catchReason("KubeError", "Invalid", () => Effect.void)
     )

@@ -1,8 +1,8 @@
 /**
- * `CronFields`: the five fields of a schedule, read as the library of the real controller reads them.
+ * `CronFields`: the five fields of a schedule, parsed as by the library of the real controller.
  *
- * Gives them with every range and step written out, or says in that library's words what is wrong with the first field
- * that is. A field that is all there is stays `*`: days match otherwise where one of the two says nothing.
+ * The result has every range and step expanded, or is that library's error about the first invalid field. An
+ * unrestricted field stays `*`, because days match differently if one of their two fields is unrestricted.
  *
  * Source: github.com/robfig/cron/v3, parser.go.
  */
@@ -28,7 +28,7 @@ const all: ReadonlyArray<Bounds> = [
   bounds(0, 6, "sun mon tue wed thu fri sat")
 ]
 
-/** A number, or a name for one. */
+/** A number, or the name of one. */
 const number = (text: string, { least, names }: Bounds): Result.Result<number, string> => {
   const named = names.indexOf(text.toLowerCase())
   if (named >= 0) return Result.succeed(named + least)
@@ -44,7 +44,7 @@ const number = (text: string, { least, names }: Bounds): Result.Result<number, s
 
 const isStar = (text: string): boolean => text === "*" || text === "?"
 
-/** One part of a list: undefined for all there is. */
+/** One part of a list; undefined if it is unrestricted. */
 const range = (text: string, field: Bounds): Result.Result<ReadonlyArray<number> | undefined, string> =>
   Result.gen(function*() {
     const [span = "", ...steps] = text.split("/")
@@ -74,7 +74,7 @@ const field = (text: string, index: number): Result.Result<string, string> =>
     (parts) => parts.some((part) => part === undefined) ? "*" : [...new Set(parts.flat())].join(",")
   )
 
-/** The fields with nothing in them but numbers, commas and stars. */
+/** The fields with only numbers, commas and stars. */
 export const read = (text: string): Result.Result<string, string> => {
   const fields = text.split(/\s+/).filter((part) => part !== "")
   return fields.length === all.length

@@ -1,9 +1,10 @@
 /**
- * `CronSchedule`: the schedule of a CronJob: when it is due, and what was missed. Pure.
+ * `CronSchedule`: when a CronJob is due, and what was missed. Pure.
  *
- * Five fields, with names, steps, lists, `?` for `*`, and the macros `@hourly`, `@daily`, …, `@every 90m`; `TZ=` or
- * `CRON_TZ=` in front of them. A day matches by either of its two fields where both say something. What is in the hour
- * that a clock skips is not done that day; what is in the hour that it repeats is done twice.
+ * A schedule has five fields with names, steps, lists and `?` for `*`, or is a macro: `@hourly`, `@daily`, …,
+ * `@every 90m`. It may begin with `TZ=` or `CRON_TZ=`. If both day fields are restricted, a day needs to match only one
+ * of them. Times in the hour that is skipped when clocks change do not occur that day; times in the hour that is
+ * repeated occur twice.
  *
  * Source: github.com/robfig/cron/v3; k8s.io/kubernetes/pkg/controller/cronjob/utils.go.
  */
@@ -14,7 +15,7 @@ import * as Result from "effect/Result"
 import * as CronFields from "./CronFields.ts"
 import type { CronJob } from "../../kinds/batch.v1.ts"
 
-/** The first time after a given one (milliseconds); Infinity if there is none. */
+/** `next`: the first time after a given one, in milliseconds; Infinity if there is none. */
 export interface Schedule {
   readonly next: (after: number) => number
 }
@@ -31,7 +32,9 @@ const macros: Readonly<Record<string, string>> = {
 
 const units: Readonly<Record<string, number>> = { h: 3600, m: 60, s: 1 }
 
-/** Seconds of `1h30m`; undefined where it is no duration, or a fraction of a second is not to be told apart. */
+/**
+ * The whole seconds in a duration such as `1h30m`, at least 1; undefined if it is invalid or has units below a second.
+ */
 const seconds = (text: string): number | undefined =>
   /^(\d+(\.\d+)?[hms])+$/.test(text)
     ? Math.max(
@@ -44,7 +47,7 @@ const seconds = (text: string): number | undefined =>
 
 const every = (period: number): Schedule => ({ next: (after) => (Math.floor(after / 1000) + period) * 1000 })
 
-/** A time that the clock of the zone skips is none. */
+/** Times that the clock of the zone skips are left out. */
 const calendar = (cron: Cron.Cron): Schedule => ({
   next: (after) => {
     const found = Result.try(() => {
@@ -58,7 +61,7 @@ const calendar = (cron: Cron.Cron): Schedule => ({
 
 export const isZone = (zone: string): boolean => Option.isSome(DateTime.zoneMakeNamed(zone))
 
-/** Why a text is no duration, as Go says it. */
+/** Go's error for an invalid duration. */
 const durationFault = (text: string): string => {
   let rest = text.replace(/^[+-]/, "")
   for (let part = /^(?:\d+(?:\.\d*)?|\.\d+)/.exec(rest); part !== null; part = /^(?:\d+(?:\.\d*)?|\.\d+)/.exec(rest)) {
@@ -72,7 +75,7 @@ const durationFault = (text: string): string => {
   return `invalid duration ${JSON.stringify(text)}`
 }
 
-/** A schedule that begins with `@`, exactly as it is written. */
+/** A schedule that begins with `@`, which must be written exactly. */
 const described = (text: string): Result.Result<Schedule | string, string> => {
   if (!text.startsWith("@every ")) {
     const expression = macros[text]
@@ -85,7 +88,7 @@ const described = (text: string): Result.Result<Schedule | string, string> => {
     : Result.succeed(every(period))
 }
 
-/** The schedule of a text, or why it is none. */
+/** Parses a schedule, or says why it is invalid. */
 export const parse = (text: string, timeZone: string = "UTC"): Result.Result<Schedule, string> => {
   const [, zone = timeZone, after] = /^(?:CRON_)?TZ=([^ ]*) (.*)$/s.exec(text) ?? []
   if (!isZone(zone)) return Result.fail(`provided bad location ${zone}: unknown time zone ${zone}`)
@@ -111,11 +114,11 @@ export const zoned = (time: number, zone: string): string =>
     "Z"
   )
 
-/** The last time that was due and is not done, if any, and how many there were. */
+/** The last scheduled time for which no Job was started, if any, and how many there were. */
 export interface Missed {
   readonly time: number | undefined
   readonly count: number
-  /** Nothing was due before this time. */
+  /** The time from which on scheduled times count. */
   readonly earliest: number
 }
 
@@ -132,7 +135,7 @@ export const missed = (
   if (now < first) return { time: undefined, count: 0, earliest }
   const second = schedule.next(first)
   if (now < second) return { time: first, count: 0, earliest }
-  // As many as there would be at the pace of the first two.
+  // The number of times if all intervals were like the first one.
   const pace = Math.max(1000, second - first)
   const count = Math.floor((now - first) / pace) + 1
   let time: number | undefined
@@ -140,7 +143,7 @@ export const missed = (
   return { time, count, earliest }
 }
 
-/** When to look again: just after the next time. */
+/** When to sync again: just after the next scheduled time. */
 export const wakeAt = (cronJob: CronJob, schedule: Schedule, now: number): number => {
   const { count, earliest, time } = missed(cronJob, schedule, now, false)
   return schedule.next(time ?? (count === 0 ? earliest : now)) + 100

@@ -1,8 +1,9 @@
 /**
- * `DaemonPods`: which nodes a DaemonSet wants a Pod on, and which Pods have to go, as pure functions.
+ * `DaemonPods`: the nodes on which a DaemonSet should run a Pod, and the Pods to delete, as pure functions.
  *
- * A node is meant if the template's node name, selector and affinity fit it and the template tolerates its taints, with
- * the tolerations every daemon has. A Pod stays on a node it does not tolerate any more unless the taint is NoExecute.
+ * A node is eligible if it matches the template's node name, selector and affinity, and the template tolerates its
+ * taints, including the default tolerations of daemons. A Pod on a node that it no longer tolerates stays, unless the
+ * taint is NoExecute.
  *
  * Source: k8s.io/kubernetes/pkg/controller/daemon/{daemon_controller,update}.go, daemon/util/daemonset_util.go.
  */
@@ -35,7 +36,7 @@ const tolerationsOf = (spec: PodSpec): ReadonlyArray<Toleration> => {
   )
 }
 
-/** The affinity that allows one node only. */
+/** The affinity restricted to one node. */
 const pinned = (affinity: Affinity | undefined, node: string): Affinity => ({
   ...affinity,
   nodeAffinity: {
@@ -46,7 +47,7 @@ const pinned = (affinity: Affinity | undefined, node: string): Affinity => ({
   }
 })
 
-/** The template of the Pod of a node. */
+/** The Pod template for a node. */
 export const templateFor = (set: DaemonSet, hash: string, node: string): PodTemplateSpec => {
   const { metadata = {}, spec = { containers: [] } } = set.spec.template
   const generation = set.metadata.annotations?.[generationAnnotation]
@@ -63,7 +64,7 @@ export const templateFor = (set: DaemonSet, hash: string, node: string): PodTemp
   }
 }
 
-/** Whether a node is to have a Pod of the set, and whether one that is there may stay. */
+/** Whether the set should run a Pod on a node, and whether an existing one may stay. */
 export const fit = (set: DaemonSet, node: Node): { readonly run: boolean; readonly stay: boolean } => {
   const spec = set.spec.template.spec ?? { containers: [] }
   const named = (spec.nodeName ?? "") === "" || spec.nodeName === node.metadata.name
@@ -75,7 +76,7 @@ export const fit = (set: DaemonSet, node: Node): { readonly run: boolean; readon
   return { run: stay && untolerated(taints, tolerations, ["NoSchedule"]) === undefined, stay }
 }
 
-/** The node a Pod is on or meant for. */
+/** The node of a Pod, or the one it is pinned to. */
 export const nodeOf = ({ spec }: Pod): string => {
   if (spec.nodeName !== undefined && spec.nodeName !== "") return spec.nodeName
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? []
@@ -99,14 +100,14 @@ export const byNode = (pods: ReadonlyArray<Pod>): Map<string, Array<Pod>> => {
   return nodes
 }
 
-/** Whether a Pod is made of the template as it is. */
+/** Whether a Pod has the current template. */
 export const isUpdated = (set: DaemonSet, hash: string, pod: Pod): boolean => {
   const generation = set.metadata.annotations?.[generationAnnotation]
   return pod.metadata.labels?.[hashLabel] === hash ||
     (generation !== undefined && pod.metadata.labels?.[generationLabel] === generation)
 }
 
-/** Pods with a node first, then the oldest. */
+/** Pods with a node first, then by age, oldest first. */
 export const byAge = (a: Pod, b: Pod): number => {
   const [nodeA, nodeB] = [(a.spec.nodeName ?? "") !== "", (b.spec.nodeName ?? "") !== ""]
   if (nodeA !== nodeB) return nodeA ? -1 : 1
@@ -124,13 +125,13 @@ const isRolling = ({ spec }: DaemonSet): boolean => (spec.updateStrategy?.type ?
 const surge = (set: DaemonSet, nodes: number): number =>
   isRolling(set) ? scaled(set.spec.updateStrategy?.rollingUpdate?.maxSurge, nodes, "up") : 0
 
-/** Pods to make, by node, and Pods to delete. */
+/** The nodes on which to create Pods, and the Pods to delete. */
 export interface Plan {
   readonly create: ReadonlyArray<string>
   readonly remove: ReadonlyArray<Pod>
 }
 
-/** Pods that run on a node where one of them is enough: which go. */
+/** Which of several running Pods on a node to delete. */
 const excess = (set: DaemonSet, hash: string, running: ReadonlyArray<Pod>, now: number): ReadonlyArray<Pod> => {
   const sorted = [...running].sort(byAge)
   if (surge(set, 1) === 0) return sorted.slice(1)
@@ -141,7 +142,7 @@ const excess = (set: DaemonSet, hash: string, running: ReadonlyArray<Pod>, now: 
   return replaced ? [...more, old] : more
 }
 
-/** What a node needs. Finished Pods are not counted: `finished` says which of them may be taken away. */
+/** What to do on a node. Finished Pods are not counted; `finished` lists those that may be replaced. */
 export const planNode = (
   set: DaemonSet,
   hash: string,
@@ -159,7 +160,7 @@ export const planNode = (
   return { create: replace ? [node.metadata.name] : [], remove: excess(set, hash, running, now), finished }
 }
 
-/** The new and the old Pod of a node; undefined where there are several of one sort. */
+/** The new and the old Pod on a node; undefined if there are several of either. */
 const pairOn = (set: DaemonSet, hash: string, pods: ReadonlyArray<Pod>) => {
   const staying = pods.filter(isStaying)
   const fresh = staying.filter((pod) => isUpdated(set, hash, pod))
@@ -167,7 +168,7 @@ const pairOn = (set: DaemonSet, hash: string, pods: ReadonlyArray<Pod>) => {
   return fresh.length > 1 || old.length > 1 ? undefined : { fresh: fresh[0], old: old[0] }
 }
 
-/** The next step of a rolling update, once every node has what it needs. */
+/** The next step of a rolling update, once every node has its Pod. */
 export const planUpdate = (
   set: DaemonSet,
   hash: string,
@@ -247,14 +248,14 @@ const planSurge = (
   }
 }
 
-/** The status in the form that equal ones share. */
+/** The canonical form of a status, without zeros. */
 export const plain = (status: DaemonSetStatus | undefined): DaemonSetStatus =>
   withoutZeros(
     status ?? { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
     ["currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "collisionCount"]
   )
 
-/** Counts of nodes. */
+/** The status, counted over all nodes. */
 export const statusOf = (
   set: DaemonSet,
   hash: string,

@@ -1,13 +1,13 @@
 /**
- * `Follow`: the changes of one kind, for ever and without a gap, for the simulated controllers.
+ * `Follow`: all changes of one kind, without gaps, for simulated controllers.
  *
- * Lists the kind, hands over every object, then watches from there, without bookmarks: a kind of which there is nothing
- * to tell costs nothing. A watch that ends is resumed where it stopped; one whose place is gone (410) is replaced by a
- * new list, of which only the differences are handed over. A kind that is not served yet, or any other failure, is tried
- * again after a second.
+ * It lists the kind and passes on every object, then watches from there, without bookmarks, so a kind without changes
+ * costs nothing. A watch that ends is resumed where it stopped. If that position is gone (410), a new list replaces it,
+ * of which only the differences are passed on. If the kind is not served yet, or after any other failure, it retries
+ * after a second.
  *
- * The operator's own `Reflector` has backoff, health and metrics; a simulation needs none of them, and must not depend
- * on the code it is there to test.
+ * The operator's own `Reflector` has backoff, health and metrics. A simulation needs none of these, and must not depend
+ * on the code that it tests.
  */
 import { KubeClient, type Page } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
@@ -19,17 +19,17 @@ import * as Result from "effect/Result"
 import * as Stream from "effect/Stream"
 
 export const defaults = {
-  /** Pause before a new attempt, after a failure or a watch that brought nothing. */
+  /** The delay before a new attempt, after a failure or a watch without events. */
   pause: "1 second"
 } as const
 
-/** What happened to an object. Called synchronously, in the order of the changes; must not throw. */
+/** Called synchronously, in the order of the changes. Must not throw. */
 export interface Handlers<A> {
   /** The object is new or changed. */
   readonly onPresent: (object: A) => void
-  /** The object is gone; its last state. */
+  /** The object was deleted; its last state. */
   readonly onGone: (object: A) => void
-  /** Everything there was at first has been handed over; also after every later list. */
+  /** The initial list was passed on; also called after every later list. */
   readonly onListed?: () => void
 }
 
@@ -61,7 +61,7 @@ export const follow = Effect.fnUntraced(function*<A extends KubeObject>(
     }
   }
 
-  /** Watches until the stream ends or fails; the result says whether it brought anything, and how far it came. */
+  /** Watches until the stream ends or fails; returns whether there were events, and the last position. */
   const watch = Effect.fnUntraced(function*(from: string) {
     let resourceVersion = from
     const apply = (event: WatchEvent<A>): void => {
@@ -94,7 +94,7 @@ export const follow = Effect.fnUntraced(function*<A extends KubeObject>(
   }
 })
 
-/** After anything but a lost connection the place is given up: it may be what the server refused. */
+/** After any failure but a lost connection the position is discarded, because the server may have refused it. */
 const mustList = (ended: Result.Result<void, KubeError>): boolean =>
   Result.isFailure(ended) && ended.failure.reason._tag !== "Transport"
 

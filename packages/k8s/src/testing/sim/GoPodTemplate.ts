@@ -1,9 +1,9 @@
 /**
- * The Go structs a Pod template is made of, one a line: fields in their order, `Name=json:type`. The JSON name is left
- * out where it is the Go name with a small first letter; an empty one stands for fields that are the outer struct's.
- * A named type that is no struct ends with its kind.
+ * The Go structs of a Pod template, one per line: fields in their order, `Name=json:type`. The JSON name is left out if
+ * it is the Go name with a lower case initial; an empty one marks fields of an embedded struct. A named type other than
+ * a struct ends with its kind.
  *
- * Facts of k8s.io/api v0.35.0: another version has other fields, and so other hashes.
+ * These are the structs of k8s.io/api v0.35.0: another version has other fields, and so other hashes.
  */
 export const goPodTemplate = `
 v1.AWSElasticBlockStoreVolumeSource VolumeID:string FSType=fsType:string Partition:int32 ReadOnly:bool

@@ -1,14 +1,14 @@
 /**
- * `Informers`: what the simulated controllers know of the cluster, one watch per kind for all of them.
+ * `Informers`: the simulated controllers' view of the cluster, with one watch per kind for all of them.
  *
- * An informer holds the objects of a kind, indexed by namespace and by controlling owner, and tells its listeners of
- * every change, in order. Own writes count at once: whatever the client of the controllers was answered is in the
- * informer before the caller goes on, so a controller never acts twice on a state it has already changed. (A real
- * controller waits for its "expectations" instead; what others see of it is the same.) News that are older than what is
- * known, and news of objects known to be deleted, are passed over.
+ * An informer holds the objects of a kind, indexed by namespace and by controlling owner, and reports every change to
+ * its listeners, in order. The controllers' own writes count at once: the response to a write is in the informer before
+ * the caller continues, so a controller never acts twice on a state that it has already changed. (A real controller
+ * waits for its "expectations" instead; to others it looks the same.) Events that are older than the known state, and
+ * events of objects known to be deleted, are ignored.
  *
- * The layer is a constant: controllers that are built together share it. `synced` is there to be awaited before the
- * first look: an informer that has not seen its first list knows nothing.
+ * The layer is a constant, so controllers that are built together share it. Wait for `synced` before reading: before
+ * its first list an informer is empty.
  *
  * Source of the contract: k8s.io/client-go/tools/cache; k8s.io/kubernetes/pkg/controller/controller_utils.go
  * (ControllerExpectations, PodControllerIndex).
@@ -29,27 +29,27 @@ import * as Latch from "effect/Latch"
 import * as Layer from "effect/Layer"
 import { follow } from "./Follow.ts"
 
-/** Called synchronously; must not throw. `now` is absent once the object is gone, `before` if it is new. */
+/** Called synchronously; must not throw. `now` is undefined if the object was deleted, `before` if it is new. */
 export type Listener<A> = (now: A | undefined, before: A | undefined) => void
 
 /** The objects of one kind. */
 export interface Informer<A extends KubeObject> {
   readonly get: (ref: ObjectRef) => A | undefined
-  /** Every object, of all namespaces. */
+  /** All objects, in all namespaces. */
   readonly all: () => Iterable<A>
   readonly inNamespace: (namespace: string) => Iterable<A>
   /** The objects whose controlling owner has this uid. */
   readonly controlledBy: (uid: string) => ReadonlyArray<A>
   /** The objects of a namespace that have no controlling owner. */
   readonly orphans: (namespace: string) => ReadonlyArray<A>
-  /** Tells of every object there is, then of every change. */
+  /** Reports every existing object, then every change. */
   readonly listen: (listener: Listener<A>) => void
-  /** Completes once the first list is in. */
+  /** Completes after the first list. */
   readonly synced: Effect.Effect<void>
 }
 
 export class Informers extends Context.Service<Informers, {
-  /** The informer of a kind, the same for everyone; starts watching when first asked for. */
+  /** The informer of a kind, shared by all callers. It starts watching at the first call. */
   readonly of: <A extends KubeObject>(resource: Resource.Resource<A>) => Effect.Effect<Informer<A>>
 }>()("@effect-operator/k8s/testing/sim/Informers") {}
 
@@ -75,7 +75,7 @@ const make = Effect.gen(function*() {
     of: <A extends KubeObject>(resource: Resource.Resource<A>) =>
       Effect.suspend(() => {
         const known = stores.get(resource.id)
-        // The id of a resource stands for its type, and what comes of a resource has it.
+        // The id of a resource determines its type.
         if (known !== undefined) return Effect.succeed(known.informer as Informer<A>)
         const store = makeStore()
         stores.set(resource.id, store)
@@ -102,9 +102,9 @@ interface Store {
 const makeStore = (): Store => {
   const objects = new Map<string, KubeObject>()
   const namespaces = new Map<string, Map<string, KubeObject>>()
-  /** By the uid of the controlling owner, or `orphan/NAMESPACE`. */
+  /** By the uid of the controlling owner, or by `orphan/NAMESPACE`. */
   const owners = new Map<string, Map<string, KubeObject>>()
-  /** Deleted by the answer to a deletion; the watch has yet to say so. */
+  /** Objects deleted according to the response to a deletion, until the watch reports it. */
   const deleted = new Set<string>()
   const listeners: Array<Listener<KubeObject>> = []
   const synced = Latch.makeUnsafe()

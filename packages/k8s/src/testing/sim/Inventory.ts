@@ -1,9 +1,9 @@
 /**
- * `Inventory`: every object of an API server, of whatever kind, as it comes and goes.
+ * `Inventory`: every object of an API server, of any kind, and its changes.
  *
- * For simulated controllers that concern all kinds, custom ones included, without a watch for each: it reads the
- * server's own log of changes. No change is missed: what was committed between the first look and the subscription is
- * read from the log, and everything is applied in the order of its revision, once.
+ * It is for simulated controllers of all kinds, including custom ones, and needs no watches: it reads the server's log
+ * of changes. No change is missed: changes between the first snapshot and the subscription are read from the log, and
+ * each is applied once, in the order of its revision.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Resource from "@effect-operator/core/Resource"
@@ -12,15 +12,15 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { ApiServer, type Change } from "../ApiServer.ts"
 
-/** What happened to an object. Called synchronously, in the order of the changes; must not throw. */
+/** Called synchronously, in the order of the changes. Must not throw. */
 export interface Handlers {
   /** The object is new or changed. */
   readonly onPresent: (resource: Resource.Any, object: KubeObject) => void
-  /** The object is gone; its last state. */
+  /** The object was deleted; its last state. */
   readonly onGone: (resource: Resource.Any, object: KubeObject) => void
 }
 
-/** What discovery says of a resource. */
+/** A resource in a discovery document. */
 interface Discovered {
   readonly name: string
   readonly kind: string
@@ -35,7 +35,7 @@ const split = (apiVersion: string): { readonly group: string; readonly version: 
 const resourceOf = (apiVersion: string, kind: string, plural: string, namespaced: boolean): Resource.Any =>
   Resource.make<KubeObject>()({ ...split(apiVersion), kind, plural, scope: namespaced ? "Namespaced" : "Cluster" })
 
-/** The resource that serves a kind at this moment, if any. */
+/** The resource that currently serves a kind, if any. */
 export const kinds = Effect.map(
   ApiServer,
   (server) =>
@@ -53,7 +53,7 @@ export const kinds = Effect.map(
     })
 )
 
-/** Hands over every object there is, then, in the background until the scope closes, every change. */
+/** Passes on every existing object, then, in the background until the scope closes, every change. */
 export const follow = Effect.fnUntraced(function*(
   handlers: Handlers
 ): Effect.fn.Return<void, never, ApiServer | Scope.Scope> {
@@ -62,7 +62,7 @@ export const follow = Effect.fnUntraced(function*(
   const { collections, revision } = yield* server.image
   let seen = revision
 
-  /** Of an object in a collection, which is named `deployments.apps`. */
+  /** The resource of an object in a collection such as `deployments.apps`. */
   const resourceIn = (collection: string, { apiVersion, kind, metadata }: KubeObject): Resource.Any => {
     const key = `${apiVersion}/${kind}`
     let resource = resources.get(key)

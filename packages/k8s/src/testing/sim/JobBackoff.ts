@@ -1,6 +1,6 @@
 /**
- * `JobBackoff`: how long a Job waits before it replaces a Pod that failed: 10 s, doubled with every further failure up
- * to 10 min; a success starts it anew. Pure.
+ * `JobBackoff`: how long a Job waits before it replaces a failed Pod: 10 s, doubled with each further failure up to 10
+ * min; a success resets it. Pure.
  *
  * Source: k8s.io/kubernetes/pkg/controller/job/backoff_utils.go.
  */
@@ -8,12 +8,12 @@ import type { Pod } from "../../kinds/core.v1.ts"
 import { finishedAt } from "./JobPods.ts"
 
 export const defaults = {
-  /** The first and the longest wait, in milliseconds. */
+  /** The first and the maximum delay, in milliseconds. */
   first: 10_000,
   longest: 600_000
 } as const
 
-/** Failures since the last success, and when the last of them was. */
+/** The number of failures since the last success, and the time of the last one. */
 export interface Record {
   readonly failures: number
   readonly last: number
@@ -21,7 +21,7 @@ export interface Record {
 
 export const none: Record = { failures: 0, last: -Infinity }
 
-/** The record after Pods that have ended since. */
+/** The record after more Pods have finished. */
 export const after = (record: Record, succeeded: ReadonlyArray<Pod>, failed: ReadonlyArray<Pod>): Record => {
   const success = Math.max(-Infinity, ...succeeded.map(finishedAt))
   const failures = failed.map(finishedAt).filter((time) => time > success)
@@ -31,6 +31,6 @@ export const after = (record: Record, succeeded: ReadonlyArray<Pod>, failed: Rea
     : { failures: since.failures + failures.length, last: Math.max(...failures) }
 }
 
-/** Milliseconds still to wait. */
+/** The milliseconds left to wait. */
 export const remaining = ({ failures, last }: Record, now: number): number =>
   failures === 0 ? 0 : Math.max(0, last + Math.min(defaults.longest, defaults.first * 2 ** (failures - 1)) - now)

@@ -1,8 +1,8 @@
 /**
- * `JobIndexes`: sets of completion indexes, as the status of an Indexed Job writes them: `1,3-5,7`. Pure.
+ * `JobIndexes`: sets of completion indexes in the format of an Indexed Job's status: `1,3-5,7`. Pure.
  *
- * Two neighbours are written `3,4`, more of them `3-5`. What cannot be read, and what is beyond the completions of the
- * Job, is passed over.
+ * Two consecutive indexes are written `3,4`, more of them `3-5`. Invalid parts, and indexes beyond the completions of
+ * the Job, are ignored.
  *
  * Source: k8s.io/kubernetes/pkg/controller/job/{indexed_job_utils,success_policy}.go.
  */
@@ -12,7 +12,7 @@ export type Indexes = ReadonlySet<number>
 
 export const none: Indexes = new Set()
 
-/** The indexes of a text that are below `completions`. */
+/** The indexes in a text that are below `completions`. */
 export const parse = (text: string | undefined, completions: number): Indexes => {
   const indexes = new Set<number>()
   for (const part of (text ?? "").split(",")) {
@@ -35,7 +35,7 @@ export const format = (indexes: Indexes): string => {
   ).join(",")
 }
 
-/** The first `count` indexes that are in none of the sets. */
+/** The first `count` indexes that are not in any of the sets. */
 export const firstFree = (taken: ReadonlyArray<Indexes>, count: number, completions: number): ReadonlyArray<number> => {
   const free: Array<number> = []
   for (let index = 0; index < completions && free.length < count; index++) {
@@ -44,7 +44,7 @@ export const firstFree = (taken: ReadonlyArray<Indexes>, count: number, completi
   return free
 }
 
-/** The message of the first rule that is met, if any. */
+/** The message of the first rule of the success policy that is fulfilled, if any. */
 export const success = (
   policy: SuccessPolicy | undefined,
   completions: number,

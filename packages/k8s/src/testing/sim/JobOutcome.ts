@@ -1,7 +1,7 @@
 /**
- * `JobOutcome`: whether and how a Job ends, and the conditions that say so. Pure.
+ * `JobOutcome`: whether and how a Job ends, and the conditions that report it. Pure.
  *
- * A Job that has failed gets the condition FailureTarget first, one that has succeeded SuccessCriteriaMet; once all its
+ * A Job that has failed first gets the condition FailureTarget, one that has succeeded SuccessCriteriaMet. When all its
  * Pods are counted and gone, Failed or Complete follows, with the same reason and message.
  *
  * Source: k8s.io/kubernetes/pkg/controller/job/job_controller.go (syncJob), pkg/controller/job/util.
@@ -16,7 +16,7 @@ import * as JobPods from "./JobPods.ts"
 export const conditionOf = ({ status }: Job, type: string): JobCondition | undefined =>
   status?.conditions?.find((condition) => condition.type === type && condition.status === "True")
 
-/** The condition of its end, if it has one. */
+/** The condition Complete or Failed, if the Job has one. */
 export const finished = (job: Job): JobCondition | undefined =>
   conditionOf(job, "Complete") ?? conditionOf(job, "Failed")
 
@@ -35,7 +35,7 @@ export const condition = (
   message
 })
 
-/** The conditions with this one; the very same if they have it already, or if it says that nothing has become of it. */
+/** The conditions with this one; the same value if they contain it already, or if it is False and there was none. */
 export const withCondition = (
   conditions: ReadonlyArray<JobCondition>,
   next: JobCondition
@@ -48,20 +48,20 @@ export const withCondition = (
     : conditions.with(at, next)
 }
 
-/** What follows an interim condition. */
+/** The final condition after an interim one. */
 export const final = ({ message = "", reason = "", type }: JobCondition, now: number): JobCondition =>
   condition(type === "FailureTarget" ? "Failed" : "Complete", reason, message, now)
 
 export const completed = (now: number): JobCondition =>
   condition("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods", now)
 
-/** When an active Job is over time; Infinity if it may go on for ever. */
+/** When an active Job exceeds its deadline; Infinity if it has none. */
 export const deadline = ({ spec }: Job, startTime: string | undefined): number =>
   spec.activeDeadlineSeconds === undefined || startTime === undefined || spec.suspend === true
     ? Infinity
     : Date.parse(startTime) + spec.activeDeadlineSeconds * 1000
 
-/** Containers that are started again in the same Pod count, too. */
+/** Containers that are restarted in the same Pod count, too. */
 const restartedTooOften = ({ spec }: Job, pods: ReadonlyArray<Pod>): boolean => {
   if (spec.template.spec?.restartPolicy !== "OnFailure") return false
   const limit = spec.backoffLimit ?? 6
@@ -81,7 +81,7 @@ export interface Progress {
   readonly failedIndexes: Indexes
 }
 
-/** The interim condition of a Job that has it, or should. */
+/** The interim condition that the Job has or should get. */
 export const interim = (job: Job, progress: Progress, now: number): JobCondition | undefined => {
   const known = conditionOf(job, "SuccessCriteriaMet") ?? conditionOf(job, "FailureTarget")
   if (known !== undefined) return known

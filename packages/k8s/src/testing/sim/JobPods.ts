@@ -1,8 +1,9 @@
 /**
- * `JobPods`: what a Job reads from its Pods, and the Pods it makes. Pure.
+ * `JobPods`: what a Job reads from its Pods, and the Pods it creates. Pure.
  *
- * A Pod is counted once: as long as it has the tracking finalizer, it has yet to be. Whether one counts as failed is for
- * the Job to say: usually also a Pod that is being deleted does, and a policy may pass a failure over, or end the Job.
+ * A Pod is counted once: while it has the tracking finalizer, it has not been counted yet. The Job determines which
+ * Pods count as failed: usually those that are being deleted, too. Its failure policy may ignore a failure or end the
+ * Job.
  *
  * Source: k8s.io/kubernetes/pkg/controller/job/{job_controller,indexed_job_utils,pod_failure_policy,backoff_utils}.go.
  */
@@ -18,12 +19,12 @@ const indexKey = "batch.kubernetes.io/job-completion-index"
 const failuresKey = "batch.kubernetes.io/job-index-failure-count"
 const ignoredKey = "batch.kubernetes.io/job-index-ignored-failure-count"
 
-/** The longest beginning of a generated name. */
+/** The maximum length of the prefix of a generated name. */
 const longestPrefix = 58
 
 export const isIndexed = ({ spec }: Job): boolean => spec.completionMode === "Indexed"
 
-/** Whether a Pod that is being deleted is replaced only when it has ended. */
+/** Whether a Pod that is being deleted is replaced only when it has finished. */
 export const replacesFailedOnly = ({ spec }: Job): boolean =>
   spec.podReplacementPolicy === "Failed" || spec.podFailurePolicy !== undefined
 
@@ -40,21 +41,21 @@ export const indexOf = (pod: Pod): number | undefined => count(pod, indexKey)
 export const indexesOf = (pods: ReadonlyArray<Pod>): ReadonlySet<number> =>
   new Set(pods.flatMap((pod) => indexOf(pod) ?? []))
 
-/** Whether it is a Pod of the Job's, as far as indexes go. */
+/** Whether the Pod has an index that the Job uses. */
 export const isValid = (job: Job, pod: Pod): boolean =>
   !isIndexed(job) || (indexOf(pod) ?? Infinity) < (job.spec.completions ?? 0)
 
-/** Failures of the index before this Pod. */
+/** The failures of the index before this Pod. */
 export const failuresBefore = (pod: Pod): number => count(pod, failuresKey) ?? 0
 
-/** Those too that a policy ignored. */
+/** Includes failures that a policy ignored. */
 export const allFailuresBefore = (pod: Pod): number => failuresBefore(pod) + (count(pod, ignoredKey) ?? 0)
 
 export const isFailed = (job: Job, pod: Pod): boolean =>
   pod.status?.phase === "Failed" ||
   (!replacesFailedOnly(job) && pod.metadata.deletionTimestamp !== undefined && pod.status?.phase !== "Succeeded")
 
-/** What the failure policy makes of a failed Pod. */
+/** What the failure policy says about a failed Pod. */
 export interface Verdict {
   readonly action?: string
   readonly counts: boolean
@@ -97,14 +98,14 @@ const failing = (
     return code !== 0 && (containerName ?? name) === name && values.includes(code) === (operator === "In")
   })
 
-/** Whether the index of a Pod has failed for good with it. */
+/** Whether the index of a Pod has finally failed. */
 export const failsIndex = (job: Job, pod: Pod): boolean => {
   if (!isFailed(job, pod)) return false
   const { action, counts } = verdict(job, pod)
   return action === "FailIndex" || (counts && failuresBefore(pod) >= (job.spec.backoffLimitPerIndex ?? Infinity))
 }
 
-/** When it ended (milliseconds). */
+/** When it finished, in milliseconds. */
 export const finishedAt = (pod: Pod): number => {
   const sidecars = new Set(
     (pod.spec.initContainers ?? []).flatMap(({ name, restartPolicy }) => restartPolicy === "Always" ? [name] : [])
@@ -131,7 +132,7 @@ const withIndexVariable = (container: Container): Container => {
   return { ...container, env: [...env, { name, valueFrom: { fieldRef } }] }
 }
 
-/** A Pod of the Job; with an index if it is Indexed, after the one that `replaced` failed with. */
+/** A Pod of the Job. With an index if it is Indexed, as the successor of the failed Pod `replaced`. */
 export const make = (job: Job, index?: number, replaced?: Pod): Resource.Input<Pod> => {
   const { template } = job.spec
   const before = template.metadata?.finalizers ?? []
@@ -167,7 +168,7 @@ const failureCounts = (job: Job, replaced: Pod | undefined): Readonly<Record<str
   }
 }
 
-/** Which active Pods go if at least so many must: first those with a double or wrong index. */
+/** Which active Pods to delete, at least the given number: first those with a duplicate or invalid index. */
 export const excess = (job: Job, active: ReadonlyArray<Pod>, atLeast: number, now: number): ReadonlyArray<Pod> => {
   const order = (pods: ReadonlyArray<Pod>) => PodFacts.deletionOrder(pods, [], now)
   const kept = isIndexed(job)

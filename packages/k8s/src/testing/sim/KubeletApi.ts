@@ -1,6 +1,7 @@
 /**
- * `KubeletApi`: what an API server asks the kubelets of simulated nodes: `/containerLogs/NAMESPACE/POD/CONTAINER` and
- * `/exec/NAMESPACE/POD/CONTAINER`, which tells by a GET whether a command would be taken: 501 where none ever is.
+ * `KubeletApi`: the endpoints of simulated kubelets that the API server uses: `/containerLogs/NAMESPACE/POD/CONTAINER`
+ * and `/exec/NAMESPACE/POD/CONTAINER`. A GET of the latter tells whether a command would be accepted: 501 if commands
+ * never are.
  *
  * Source: k8s.io/kubernetes/pkg/kubelet/server; k8s.io/kubelet/pkg/cri/streaming/remotecommand/exec.go.
  */
@@ -16,27 +17,27 @@ import type { Handler } from "../Backends.ts"
 import type { ContainerLife } from "./PodLife.ts"
 import * as PodLogs from "./PodLogs.ts"
 
-/** A container, and what its runs print: that which was restarted so often before. */
+/** A container, and the output of its runs by number of restarts. */
 export interface Printing {
   readonly life: ContainerLife
   readonly output: (attempt: number) => string | undefined
-  /** What comes of a command; undefined where none is taken. */
+  /** Runs a command; undefined if commands are not accepted. */
   readonly exec: ((command: ReadonlyArray<string>, stdin: string) => Effect.Effect<Executed>) | undefined
 }
 
-/** A command that somebody has a container carry out. */
+/** A command to run in a container. */
 export interface Command {
   readonly pod: Pod
   readonly container: Container
-  /** The program, and its arguments. */
+  /** The program and its arguments. */
   readonly command: ReadonlyArray<string>
-  /** All that it reads from its standard input. */
+  /** Its complete standard input. */
   readonly stdin: string
 }
 
-/** What a command has come to. */
+/** The result of a command. */
 export interface Executed {
-  /** Nothing by default, here and there. */
+  /** Empty by default, like `stderr`. */
   readonly stdout?: string | undefined
   readonly stderr?: string | undefined
   /** 0 by default. */
@@ -44,7 +45,7 @@ export interface Executed {
 }
 
 export interface Options {
-  /** Whether a node of that name answers now. */
+  /** Whether the node with this name answers at the moment. */
   readonly isServed: (node: string) => boolean
   readonly printing: (pod: ObjectRef, container: string) => Printing | undefined
   /** Milliseconds since 1970. */
@@ -95,7 +96,7 @@ const ended = (command: ReadonlyArray<string>, { exitCode = 0, stderr = "", stdo
   }
 }
 
-/** Answers for the nodes until the scope closes. A server that is not in this process asks nobody here. */
+/** Serves the nodes until the scope closes. Only a server in this process calls it. */
 export const serve = Effect.fnUntraced(function*(options: Options): Effect.fn.Return<void, never, Scope.Scope> {
   const answer = handler(options)
   const server = yield* Effect.serviceOption(ApiServer)

@@ -1,9 +1,9 @@
 /**
  * `Loop`: a simulated controller as a function of one key.
  *
- * `sync` brings the object of a key nearer to what it should be; it runs once its informers are synced, never twice at
- * once for one key, and again with a growing delay as long as it fails. That an object is gone is no failure: whatever
- * took it away comes as news, too. Writes carry the name of the component they stand for.
+ * `sync` brings the object of a key closer to its desired state. It runs once its informers are synced, never twice at
+ * once for the same key, and is retried with a growing delay if it fails. A missing object is not a failure: its
+ * deletion arrives as an event, too. Writes are made as the manager of the simulated component.
  */
 import { FieldManager, KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
@@ -12,15 +12,15 @@ import type * as Scope from "effect/Scope"
 import * as Agenda from "./Agenda.ts"
 
 export interface Options {
-  /** Looks at the object of a key. */
+  /** Reconciles the object of a key. */
   readonly sync: (key: string) => Effect.Effect<void, KubeError, KubeClient>
-  /** What must have been listed before the first look. */
+  /** The informers that must be synced before the first call. */
   readonly reads: ReadonlyArray<{ readonly synced: Effect.Effect<void> }>
-  /** Who writes; `kube-controller-manager` by default. */
+  /** The field manager of its writes; `kube-controller-manager` by default. */
   readonly manager?: string | undefined
 }
 
-/** Starts working through the agenda that it gives; ends with the scope. */
+/** Returns an agenda and processes it until the scope closes. */
 export const make = Effect.fnUntraced(function*(
   options: Options
 ): Effect.fn.Return<Agenda.Agenda, never, KubeClient | Scope.Scope> {

@@ -1,5 +1,5 @@
 /**
- * `NodeHealth`: what a control plane concludes from the conditions and taints of a node, as pure functions.
+ * `NodeHealth`: how the control plane reacts to the conditions and taints of a node, as pure functions.
  *
  * Source: k8s.io/kubernetes/pkg/controller/nodelifecycle/node_lifecycle_controller.go, tainteviction/taint_eviction.go.
  */
@@ -11,7 +11,7 @@ const notReady = `${prefix}not-ready`
 const unreachable = `${prefix}unreachable`
 const unschedulable = `${prefix}unschedulable`
 
-/** The taint of a condition that has this status. */
+/** The taint for each status of a condition. */
 const byCondition: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Ready: { False: notReady, Unknown: unreachable },
   MemoryPressure: { True: `${prefix}memory-pressure` },
@@ -22,16 +22,19 @@ const byCondition: Readonly<Record<string, Readonly<Record<string, string>>>> = 
 
 const managed = new Set([unschedulable, ...Object.values(byCondition).flatMap((statuses) => Object.values(statuses))])
 
-/** The status of the condition Ready; undefined where nobody has said anything. */
+/** The status of the condition Ready; undefined if there is none. */
 export const readiness = ({ status }: Node): string | undefined =>
   status?.conditions?.find(({ type }) => type === "Ready")?.status
 
-/** True if the node says, or is said, not to be ready. */
+/** Whether the node is not ready, or its readiness is unknown. */
 export const isBad = (node: Node): boolean => (readiness(node) ?? "True") !== "True"
 
 const same = (a: Taint, b: Taint): boolean => a.key === b.key && a.effect === b.effect
 
-/** The taints a node is to have; `drives`: Pods are driven from nodes that are not ready. The same value if it has. */
+/**
+ * The taints that a node should have; the same value if it has them. `drives`: whether nodes that are not ready evict
+ * Pods.
+ */
 export const taints = (node: Node, drives: boolean, now: string): ReadonlyArray<Taint> => {
   const have = node.spec?.taints ?? []
   const keys = (node.status?.conditions ?? []).flatMap(({ status, type }) => byCondition[type]?.[status] ?? [])
@@ -44,7 +47,7 @@ export const taints = (node: Node, drives: boolean, now: string): ReadonlyArray<
   if (bad !== undefined && (drives || driving.length > 0)) wanted.push({ key: bad, effect: "NoExecute" })
   const isOurs = ({ effect, key }: Taint) =>
     effect === "NoSchedule" ? managed.has(key) : effect === "NoExecute" && driven.includes(key)
-  // A node that says nothing loses even the taint it came with.
+  // A node without conditions loses even the taint it was created with.
   const kept = have.filter((taint) => !isOurs(taint) || wanted.some((other) => same(other, taint)))
   const added = wanted.filter((taint) => !have.some((other) => same(other, taint)))
   return added.length === 0 && kept.length === have.length
@@ -54,7 +57,7 @@ export const taints = (node: Node, drives: boolean, now: string): ReadonlyArray<
 
 const reported = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]
 
-/** The conditions of a node that has fallen silent. */
+/** The conditions of a silent node. */
 export const silent = (node: Node, now: string): ReadonlyArray<NodeCondition> => {
   const conditions = node.status?.conditions ?? []
   const unknown = reported.map((type): NodeCondition => {
@@ -72,7 +75,7 @@ export const silent = (node: Node, now: string): ReadonlyArray<NodeCondition> =>
   return [...unknown, ...conditions.filter(({ type }) => !reported.includes(type))]
 }
 
-/** How long a Pod may stay on a node with these taints, in milliseconds; Infinity for ever. */
+/** How long a Pod may stay on a node with these taints, in milliseconds; Infinity if forever. */
 export const patience = (pod: Pod, all: ReadonlyArray<Taint> | undefined): number => {
   const driving = (all ?? []).filter(({ effect }) => effect === "NoExecute")
   let shortest = Infinity

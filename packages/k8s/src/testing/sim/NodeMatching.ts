@@ -1,5 +1,5 @@
 /**
- * `NodeMatching`: which nodes a Pod may run on, by its node selector, its node affinity and its tolerations.
+ * `NodeMatching`: on which nodes a Pod may run, by node selector, node affinity and tolerations.
  *
  * Source: k8s.io/component-helpers/scheduling/corev1 (nodeaffinity, helpers.go), k8s.io/api/core/v1/toleration.go.
  */
@@ -15,7 +15,7 @@ import type {
 const integer = (text: string | undefined): bigint | undefined =>
   text !== undefined && /^[+-]?\d+$/.test(text) ? BigInt(text.replace("+", "")) : undefined
 
-/** Whether a value, absent if there is none, is as required. */
+/** Whether a value, undefined if missing, meets a requirement. */
 const holds = ({ operator, values = [] }: NodeSelectorRequirement, value: string | undefined): boolean => {
   switch (operator) {
     case "In":
@@ -36,13 +36,13 @@ const holds = ({ operator, values = [] }: NodeSelectorRequirement, value: string
   }
 }
 
-/** Whether a node is as a term has it; a term without requirements matches nothing. */
+/** Whether a node matches a term; a term without requirements matches nothing. */
 export const matchesTerm = ({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: Node): boolean =>
   matchExpressions.length + matchFields.length > 0 &&
   matchExpressions.every((requirement) => holds(requirement, node.metadata.labels?.[requirement.key])) &&
   matchFields.every((requirement) => requirement.key === "metadata.name" && holds(requirement, node.metadata.name))
 
-/** Whether the node is one that the Pod's selector and required affinity allow. */
+/** Whether the Pod's selector and required affinity allow the node. */
 export const matchesAffinity = (spec: PodSpec, node: Node): boolean => {
   const labels = node.metadata.labels ?? {}
   if (!Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value)) return false
@@ -50,7 +50,7 @@ export const matchesAffinity = (spec: PodSpec, node: Node): boolean => {
   return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node))
 }
 
-/** Whether a toleration is meant for a taint. */
+/** Whether a toleration tolerates a taint. */
 export const tolerates = (toleration: Toleration, taint: Taint): boolean => {
   if ((toleration.effect ?? "") !== "" && toleration.effect !== taint.effect) return false
   if ((toleration.key ?? "") !== "" && toleration.key !== taint.key) return false
@@ -59,7 +59,7 @@ export const tolerates = (toleration: Toleration, taint: Taint): boolean => {
   return (operator === "" || operator === "Equal") && (toleration.value ?? "") === (taint.value ?? "")
 }
 
-/** The first taint of one of these effects that nothing tolerates. */
+/** The first taint with one of these effects that is not tolerated. */
 export const untolerated = (
   taints: ReadonlyArray<Taint> | undefined,
   tolerations: ReadonlyArray<Toleration> | undefined,
@@ -69,7 +69,7 @@ export const untolerated = (
     effects.includes(taint.effect) && tolerations?.some((toleration) => tolerates(toleration, taint)) !== true
   )
 
-/** Adds a toleration unless it is there; one that differs in its seconds only gives way. */
+/** Adds a toleration unless it exists; one that differs only in its seconds is replaced. */
 export const withToleration = (
   tolerations: ReadonlyArray<Toleration>,
   added: Toleration

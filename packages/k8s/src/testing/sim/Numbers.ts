@@ -1,7 +1,7 @@
-/** `Numbers`: amounts as workloads write them, and counts as Go writes them. */
+/** `Numbers`: counts and percentages in workloads, and statuses as Go encodes them. */
 import type { IntOrString } from "../../kinds/common.ts"
 
-/** An amount, or a percentage of a total; 0 where it is neither. */
+/** A count, or a percentage of a total; 0 if it is neither. */
 export const scaled = (value: IntOrString | undefined, total: number, round: "up" | "down"): number => {
   if (value === undefined) return 0
   if (typeof value === "number") return value
@@ -11,7 +11,7 @@ export const scaled = (value: IntOrString | undefined, total: number, round: "up
   return round === "up" ? Math.ceil(exact) : Math.floor(exact)
 }
 
-/** A status without the counts that are 0, which Go leaves out, but for those it always writes. */
+/** A status without counts of 0, which Go omits, except for those it always includes. */
 export const withoutZeros = <A extends object>(status: A, kept: ReadonlyArray<keyof A & string>): A => {
   const entries = Object.entries(status).filter(([key, value]) =>
     value !== undefined && !(Array.isArray(value) && value.length === 0) &&

@@ -1,20 +1,20 @@
 /**
- * `OwnerGraph`: who belongs to whom, for the garbage collector.
+ * `OwnerGraph`: the ownership of objects, for the garbage collector.
  *
- * A pure index of every object's owner references, kept up with changes in constant time per reference. Each change
- * names the objects that deserve a look because of it; how they fare is for the collector to decide.
+ * A pure index of every object's owner references, updated in constant time per reference. Each change returns the
+ * objects that the collector has to process because of it.
  *
  * Source: k8s.io/kubernetes/pkg/controller/garbagecollector/graph_builder.go.
  */
 import { isTerminating, type KubeObject, type OwnerReference } from "@effect-operator/core/KubeObject"
 import type * as Resource from "@effect-operator/core/Resource"
 
-/** Holds an object until its dependents are gone. */
+/** Keeps an object until its dependents are gone. */
 export const foregroundFinalizer = "foregroundDeletion"
-/** Holds an object until its dependents are free of it. */
+/** Keeps an object until its dependents no longer refer to it. */
 export const orphanFinalizer = "orphan"
 
-/** An object, as far as ownership goes. */
+/** An object, as far as ownership is concerned. */
 export interface Node {
   readonly uid: string
   readonly resource: Resource.Any
@@ -38,18 +38,18 @@ export const nodeOf = (resource: Resource.Any, { metadata }: KubeObject): Node =
   deleting: isTerminating({ metadata })
 })
 
-/** Being deleted, but only after its dependents. */
+/** Whether an object is being deleted after its dependents. */
 export const awaitsDependents = (node: Node): boolean => node.deleting && node.finalizers.includes(foregroundFinalizer)
 
-/** Being deleted, and to let go of its dependents. */
+/** Whether an object is being deleted without its dependents. */
 export const orphansDependents = (node: Node): boolean => node.deleting && node.finalizers.includes(orphanFinalizer)
 
 const groupOf = (apiVersion: string): string =>
   apiVersion.includes("/") ? apiVersion.slice(0, apiVersion.indexOf("/")) : ""
 
 /**
- * Whether a node is what a reference of an object in `namespace` means: uid, group, kind and name agree, and it is in
- * the same namespace or in none.
+ * Whether a reference in an object of `namespace` refers to a node: uid, group, kind and name are equal, and the node
+ * is cluster-scoped or in the same namespace.
  */
 export const isMeant = (node: Node, reference: OwnerReference, namespace: string): boolean =>
   node.uid === reference.uid && node.name === reference.name && node.resource.kind === reference.kind &&
@@ -70,7 +70,7 @@ export class OwnerGraph {
     return [...this.owned.get(owner) ?? noNodes].map((uid) => this.nodes.get(uid)!)
   }
 
-  /** Whether some object that refers to the owner holds up its foreground deletion. */
+  /** Whether any dependent blocks the foreground deletion of the owner. */
   isBlocked(owner: string): boolean {
     for (const uid of this.owned.get(owner) ?? noNodes) {
       if (this.nodes.get(uid)!.owners.some((ref) => ref.uid === owner && ref.blockOwnerDeletion === true)) return true
@@ -78,7 +78,7 @@ export class OwnerGraph {
     return false
   }
 
-  /** An object is new or changed. The answer: uids of the objects to look at. */
+  /** Adds or updates an object. Returns the uids of the objects to process. */
   set(node: Node): ReadonlyArray<string> {
     const before = this.nodes.get(node.uid)
     this.nodes.set(node.uid, node)
@@ -89,12 +89,12 @@ export class OwnerGraph {
     if (awaitsDependents(node) && (before === undefined || !awaitsDependents(before))) {
       look.push(...this.owned.get(node.uid) ?? noNodes)
     }
-    // A reference that went, or blocks no more, may let an owner go.
+    // A removed or no longer blocking reference may unblock an owner.
     for (const { uid } of before?.owners ?? []) if (this.isWaiting(uid)) look.push(uid)
     return look
   }
 
-  /** An object is gone. The answer: uids of the objects to look at. */
+  /** Removes an object. Returns the uids of the objects to process. */
   remove(uid: string): ReadonlyArray<string> {
     const node = this.nodes.get(uid)
     if (node === undefined) return []

@@ -1,5 +1,5 @@
 /**
- * `PodControl`: Pods made from a template and taken away again, with the events that say so.
+ * `PodControl`: creates Pods from a template and deletes Pods, with the corresponding events.
  *
  * Source: k8s.io/kubernetes/pkg/controller/controller_utils.go (RealPodControl, GetPodFromTemplate), slowStartBatch of
  * pkg/controller/replicaset/replica_set.go.
@@ -15,11 +15,11 @@ import { Pod, type PodTemplateSpec } from "../../kinds/core.v1.ts"
 import type { Recorder } from "./Recorder.ts"
 
 export const defaults = {
-  /** Pods made or taken away in one go. */
+  /** The maximum number of Pods created or deleted in one sync. */
   burst: 500
 } as const
 
-/** A Pod as its owner's template has it; `metadata` adds to it. */
+/** A Pod from its owner's template, with additional metadata. */
 export const fromTemplate = (
   owner: KubeObject,
   template: PodTemplateSpec | undefined,
@@ -40,15 +40,15 @@ export const fromTemplate = (
   }
 }
 
-/** The words of the server. */
+/** The server's message. */
 export const said = (error: KubeError): string => error.reason.message
 
-/** Nothing can be created in the namespace any more, which is nobody's fault. */
+/** Whether a creation failed because the namespace is being deleted. */
 export const namespaceEnds = ({ reason }: KubeError): boolean =>
   "status" in reason && isStatus(reason.status) &&
   reason.status.details?.causes?.some((cause) => cause.reason === "NamespaceTerminating") === true
 
-/** Creates a Pod; undefined where its namespace ends. */
+/** Creates a Pod; undefined if its namespace is being deleted. */
 export const create = (
   recorder: Recorder,
   owner: KubeObject,
@@ -62,7 +62,7 @@ export const create = (
     Effect.catchIf(namespaceEnds, () => Effect.undefined)
   )
 
-/** Deletes a Pod that may be gone already. */
+/** Deletes a Pod, which may be gone already. */
 export const remove = (recorder: Recorder, owner: KubeObject, pod: Pod): Effect.Effect<void, KubeError, KubeClient> =>
   KubeClient.use((client) => client.delete(Pod, pod)).pipe(
     Effect.andThen(recorder.normal(owner, "SuccessfulDelete", `Deleted pod: ${pod.metadata.name}`)),
@@ -71,8 +71,8 @@ export const remove = (recorder: Recorder, owner: KubeObject, pod: Pod): Effect.
   )
 
 /**
- * Does something `count` times, in batches of 1, 2, 4, … up to `longest`: after a batch with a failure the rest is left.
- * The first failure, if any.
+ * Runs an effect `count` times, in batches of 1, 2, 4, … up to `longest`. A batch with a failure is the last one.
+ * Returns the first failure, if any.
  */
 export const slowStart = Effect.fnUntraced(function*<E, R>(
   count: number,
@@ -93,7 +93,7 @@ export const slowStart = Effect.fnUntraced(function*<E, R>(
   return failure
 })
 
-/** Does all of it, whatever fails; the first failure, if any. */
+/** Runs an effect for all items, even if some fail. Returns the first failure, if any. */
 export const forAll = Effect.fnUntraced(function*<A, E, R>(
   items: Iterable<A>,
   act: (item: A) => Effect.Effect<unknown, E, R>

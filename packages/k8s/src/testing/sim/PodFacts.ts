@@ -1,6 +1,6 @@
 /**
- * `PodFacts`: what controllers read from a Pod, as pure functions: is it active, ready, available, and which of several
- * is to go first.
+ * `PodFacts`: what controllers read from a Pod, as pure functions: whether it is active, ready or available, and the
+ * order of deletion.
  *
  * Source: k8s.io/kubernetes/pkg/api/v1/pod/util.go, pkg/controller/controller_utils.go (ActivePodsWithRanks).
  */
@@ -12,17 +12,19 @@ export const isActive = (pod: Pod): boolean => !isTerminal(pod) && pod.metadata.
 /** Succeeded or Failed. */
 export const isTerminal = (pod: Pod): boolean => pod.status?.phase === "Succeeded" || pod.status?.phase === "Failed"
 
-/** Being deleted, and not finished yet. */
+/** Being deleted, and not finished. */
 export const isTerminating = (pod: Pod): boolean => !isTerminal(pod) && pod.metadata.deletionTimestamp !== undefined
 
 /** A condition of the Pod's status. */
 export const condition = (pod: Pod, type: string): PodCondition | undefined =>
   pod.status?.conditions?.find((candidate) => candidate.type === type)
 
-/** Its condition Ready is True. */
+/** The condition Ready is True. */
 export const isReady = (pod: Pod): boolean => condition(pod, "Ready")?.status === "True"
 
-/** When a ready Pod is or was available (milliseconds); undefined where it is not ready or nothing says since when. */
+/**
+ * When a ready Pod becomes or became available, in milliseconds; undefined if it is not ready or the time is unknown.
+ */
 export const availableAt = (pod: Pod, minReadySeconds: number): number | undefined => {
   const ready = condition(pod, "Ready")
   if (ready?.status !== "True") return undefined
@@ -36,7 +38,7 @@ export const availableAt = (pod: Pod, minReadySeconds: number): number | undefin
 export const isAvailable = (pod: Pod, minReadySeconds: number, now: number): boolean =>
   (availableAt(pod, minReadySeconds) ?? Infinity) <= now
 
-/** The first moment at which one of the ready Pods that are not available yet becomes so; Infinity if none will. */
+/** The earliest time at which a ready Pod that is not available yet becomes available; Infinity if none does. */
 export const nextAvailable = (pods: ReadonlyArray<Pod>, minReadySeconds: number, now: number): number =>
   pods.reduce((next, pod) => {
     const at = availableAt(pod, minReadySeconds)
@@ -47,14 +49,14 @@ const phaseOrder: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, R
 
 const costAnnotation = "controller.kubernetes.io/pod-deletion-cost"
 
-/** What deleting the Pod costs by its annotation; 0 where it says nothing sensible. */
+/** The deletion cost in the Pod's annotation; 0 if it is missing or invalid. */
 export const deletionCost = (pod: Pod): number => {
   const text = pod.metadata.annotations?.[costAnnotation] ?? ""
   const cost = /^(0|-?[1-9][0-9]*)$/.test(text) ? Number(text) : 0
   return Math.abs(cost) <= 0x7fff_ffff ? cost : 0
 }
 
-/** The highest restart count: of its containers, and of its sidecars. */
+/** The highest restart counts of its regular containers and of its sidecars. */
 const restarts = (pod: Pod): readonly [number, number] => {
   const most = (statuses: ReadonlyArray<{ readonly restartCount: number }> | undefined) =>
     (statuses ?? []).reduce((max, { restartCount }) => Math.max(max, restartCount), 0)
@@ -67,15 +69,15 @@ const restarts = (pod: Pod): readonly [number, number] => {
   ]
 }
 
-/** The age in steps of powers of two, so that which of many old Pods goes is as good as random. */
+/** The age on a logarithmic scale, so that the choice among old Pods is practically random. */
 const ageRank = (time: string | undefined, now: number): number => {
   const age = now - Date.parse(time ?? "")
   return age > 0 ? Math.floor(Math.log2(age * 1_000_000)) : -1
 }
 
 /**
- * Pods in the order in which they are given up: unassigned first, then pending, unready, cheap, crowded (`related` Pods
- * on the same node), young and much restarted ones.
+ * Pods in the order of deletion: first those without a node, then pending, not ready, with low deletion cost, on a node
+ * with many `related` Pods, young, and often restarted ones.
  */
 export const deletionOrder = (
   pods: ReadonlyArray<Pod>,

@@ -1,16 +1,17 @@
 /**
- * `PodLife`: what happens to the containers of a Pod on its node, as a pure state machine.
+ * `PodLife`: the state of a Pod's containers on its node, as a pure state machine.
  *
- * Init containers run one after the other, sidecars among them run on, then all the others run at once. A script says,
- * for each attempt, how long a container takes to start and to be ready, whether its image can be pulled, and how and
- * when it ends. An image that cannot be pulled is tried again after 10 s, 20 s, … 5 min. A container that ends is
- * restarted as the restart policy has it: the first time at once, then after a back-off that doubles from 10 s to 5 min
- * and starts anew once it has run for 10 min. One that cannot be made is tried again every 10 s.
+ * Init containers run one after the other; sidecars among them keep running; then all regular containers run at once. A
+ * script says, for each attempt, how long a container takes to start and become ready, whether its image can be pulled,
+ * and how and when it ends. A failed image pull is retried after 10 s, 20 s, … 5 min. A container that ends is
+ * restarted according to the restart policy: at once the first time, then after a back-off that doubles from 10 s to 5
+ * min and is reset by a run of 10 min. A container that cannot be created is retried every 10 s.
  *
- * `advance` makes everything happen that is due, each thing at its own time; `next` says when to look again. Times are
+ * `advance` performs everything that is due, each at its own time; `next` is when to call it again. Times are in
  * milliseconds.
  *
- * Source: k8s.io/kubernetes/pkg/kubelet/kuberuntime (doBackOff, computePodActions), pkg/kubelet/images/image_manager.go.
+ * Source: k8s.io/kubernetes/pkg/kubelet/kuberuntime (doBackOff, computePodActions),
+ * pkg/kubelet/images/image_manager.go.
  */
 import * as Duration from "effect/Duration"
 import type { Container, ContainerStatus, Pod } from "../../kinds/core.v1.ts"
@@ -19,30 +20,33 @@ import type { Container, ContainerStatus, Pod } from "../../kinds/core.v1.ts"
 export interface Ending {
   /** 0 for success. */
   readonly exitCode: number
-  /** `Completed` or `Error` by default; `OOMKilled`. */
+  /** `OOMKilled`, …; `Completed` or `Error` by default. */
   readonly reason?: string | undefined
   readonly message?: string | undefined
 }
 
-/** What a container does, each time it is started. */
+/** What a container does each time it is started. */
 export interface Script {
-  /** From its turn until it runs. */
+  /** The time until it runs. */
   readonly start?: Duration.Input | undefined
   /** Why its image cannot be pulled. */
   readonly pullError?: string | undefined
-  /** Why it cannot be made, though its image is there: its environment names what is missing. */
+  /** Why it cannot be created although it has an image: its environment refers to something that does not exist. */
   readonly configError?: string | undefined
-  /** From running to ready. */
+  /** The time from running to ready. */
   readonly ready?: Duration.Input | undefined
   /** What it prints as soon as it runs. */
   readonly output?: string | undefined
-  /** How it ends by itself, counted from running; an init container ends at once otherwise, others never. */
+  /**
+   * How it ends by itself, and how long after it started running. By default an init container ends at once, others
+   * never.
+   */
   readonly exit?: (Ending & { readonly after: Duration.Input }) | undefined
-  /** From the request to stop to its end; after the grace period it is killed. */
+  /** The time from the stop request to its end. After the grace period it is killed. */
   readonly stop?: Duration.Input | undefined
 }
 
-/** A script for an attempt: the container, and how often it was restarted before. */
+/** The script of an attempt, by container and number of previous restarts. */
 export type Scripts = (container: Container, restarts: number) => Script
 
 /** A container that ended. */
@@ -64,9 +68,9 @@ export interface ContainerLife {
   readonly state: State
   readonly last?: Ended
   readonly restarts: number
-  /** Attempts to pull its image that failed in a row. */
+  /** The number of consecutive failed image pulls. */
   readonly pulls: number
-  /** What the next restart waits; 0 for the first. */
+  /** The delay of the next restart; 0 for the first. */
   readonly backoff: number
 }
 
@@ -75,7 +79,7 @@ export interface Life {
   readonly startTime: number
 }
 
-/** Something people are told of. */
+/** Something to report as an event. */
 export interface Note {
   readonly type: "Normal" | "Warning"
   readonly reason: string
@@ -87,15 +91,15 @@ export interface Context {
   readonly pod: Pod
   readonly scripts: Scripts
   readonly notes: Array<Note>
-  /** The first and longest back-off, and how long a run makes it start anew. */
+  /** The first and the maximum back-off, and how long a run must be to reset it. */
   readonly backoff: number
 }
 
 const longest = 300_000
 const healthy = 600_000
-/** Until a kubelet has noticed that something ended or failed. */
+/** The time until a kubelet notices that something ended or failed. */
 const notice = 1000
-/** Until a container that could not be made is tried again. */
+/** The time until a container that could not be created is retried. */
 const again = 10_000
 
 const millis = (input: Duration.Input | undefined, otherwise: number): number =>
@@ -109,11 +113,11 @@ const all = ({ spec }: Pod): ReadonlyArray<readonly [Container, Role]> => [
   ...spec.containers.map((container) => [container, roleOf(container, false)] as const)
 ]
 
-/** Why the containers of a Pod wait at first. */
+/** The initial waiting reason of a Pod's containers. */
 const waitingReason = ({ spec }: Pod): string =>
   (spec.initContainers ?? []).length > 0 ? "PodInitializing" : "ContainerCreating"
 
-/** The life of a Pod that was just bound: its first containers start after `startDelay`, unless a script says. */
+/** The life of a newly bound Pod: its first containers start after `startDelay`, unless a script says otherwise. */
 export const begin = (pod: Pod, scripts: Scripts, now: number, startDelay: number): Life =>
   turn(
     pod,
@@ -191,17 +195,17 @@ const run = (entry: ContainerLife, script: Script, at: number): State & { readon
   endsAt: script.exit === undefined ? entry.role === "Init" ? at : Infinity : at + millis(script.exit.after, 0)
 })
 
-/** Done with, as far as those after it are concerned. */
+/** Whether the containers after this one may start. */
 const isPassed = ({ role, state }: ContainerLife): boolean =>
   role === "Sidecar"
     ? state._tag === "Running" || state._tag === "Terminated"
     : state._tag === "Terminated" && state.ended.exitCode === 0 && state.until === Infinity
 
-/** Whether the init containers are done with. */
+/** Whether the init containers have finished, or run as sidecars. */
 export const isInitialized = ({ containers }: Life): boolean =>
   containers.every((entry) => entry.role === "Main" || isPassed(entry))
 
-/** Lets those start whose turn it is. */
+/** Starts the containers whose turn it is. */
 const turn = (pod: Pod, scripts: Scripts, life: Life, at: number, startDelay: number): Life => {
   const initialized = isInitialized(life)
   const first = life.containers.find((entry) => entry.role !== "Main" && !isPassed(entry))
@@ -216,7 +220,7 @@ const turn = (pod: Pod, scripts: Scripts, life: Life, at: number, startDelay: nu
 
 const dueOf = ({ state }: ContainerLife): number => state._tag === "Running" ? state.endsAt : state.until
 
-/** The next moment at which anything changes, readiness included. */
+/** The next time at which anything changes, including readiness. */
 export const next = ({ containers }: Life, now: number): number =>
   containers.reduce((first, entry) => {
     const { state } = entry
@@ -224,7 +228,7 @@ export const next = ({ containers }: Life, now: number): number =>
     return Math.min(first, dueOf(entry), ready)
   }, Infinity)
 
-/** Everything that is due by now has happened. */
+/** The life after everything that is due by now. */
 export const advance = (life: Life, context: Context, now: number): Life => {
   let current = life
   for (;;) {
@@ -243,7 +247,7 @@ const replace = (life: Life, before: ContainerLife, after: ContainerLife): Life 
   containers: life.containers.map((entry) => entry === before ? after : entry)
 })
 
-/** After a change: whose turn it is, and that sidecars end with the last of the others. */
+/** Starts the next containers after a change, and ends sidecars with the last regular container. */
 const settle = (life: Life, { pod, scripts }: Context, at: number): Life => {
   const over = life.containers.every(({ role, state }) =>
     role !== "Main" || (state._tag === "Terminated" && state.until === Infinity)
@@ -269,7 +273,7 @@ const stop = (entry: ContainerLife, ending: Ending, at: number): ContainerLife =
   }
 })
 
-/** What is due for one container. */
+/** Performs what is due for one container. */
 const step = (entry: ContainerLife, context: Context, at: number): ContainerLife => {
   const { state } = entry
   const { image = "" } = entry.container
@@ -340,13 +344,13 @@ const restarts = ({ role }: ContainerLife, { spec }: Pod, { exitCode }: Ending):
   return policy === "Always" || (policy === "OnFailure" && exitCode !== 0)
 }
 
-/** A duration as Go writes it: `10s`, `1m20s`, `5m0s`. */
+/** A duration as Go prints it: `10s`, `1m20s`, `5m0s`. */
 const goDuration = (ms: number): string => {
   const seconds = Math.round(ms / 1000)
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`
 }
 
-/** A container that runs ends. */
+/** Ends a running container. */
 export const end = (entry: ContainerLife, ending: Ending, context: Context, at: number): ContainerLife => {
   const { pod } = context
   const stopped = stop(entry, ending, at)
@@ -376,7 +380,7 @@ export const end = (entry: ContainerLife, ending: Ending, context: Context, at: 
   }
 }
 
-/** Containers that run end now: all of them, or the one of that name. */
+/** Ends running containers now: all of them, or the one with that name. */
 export const endNow = (life: Life, ending: Ending, context: Context, at: number, name?: string): Life => {
   const containers = life.containers.map((entry) =>
     entry.state._tag === "Running" && entry.role !== "Init" &&
@@ -387,7 +391,7 @@ export const endNow = (life: Life, ending: Ending, context: Context, at: number,
   return settle({ ...life, containers }, context, at)
 }
 
-/** Everything that runs or waits has ended, for good. */
+/** Ends everything that runs or waits, for good. */
 export const endAll = (life: Life, ending: Ending, at: number): Life => ({
   ...life,
   containers: life.containers.map((entry) =>

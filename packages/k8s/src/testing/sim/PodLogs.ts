@@ -1,19 +1,19 @@
 /**
- * `PodLogs`: what a kubelet tells of the output of a container.
+ * `PodLogs`: a kubelet's answers to requests for logs.
  *
- * A container prints what its script says the moment it runs, and nothing more. Logs are not followed: an answer ends with
- * what there is.
+ * A container prints the output of its script when it starts to run, and nothing more. Logs cannot be followed: a
+ * response ends with what there is.
  *
  * Source: k8s.io/kubernetes/pkg/kubelet (`validateContainerLogStatus`), kuberuntime/logs.
  */
 import * as Result from "effect/Result"
 import type { ContainerLife } from "./PodLife.ts"
 
-/** What is asked for. */
+/** The options of a request. */
 export interface Query {
-  /** Of the run before this one. */
+  /** Whether the logs of the previous run are requested. */
   readonly previous: boolean
-  /** Each line after the time it was printed at. */
+  /** Whether each line is preceded by its time. */
   readonly timestamps: boolean
   /** Milliseconds since 1970. */
   readonly since: number
@@ -36,7 +36,7 @@ export const query = (parameters: ReadonlyArray<readonly [string, string]>, now:
   }
 }
 
-/** A run of a container: how often it was started before, and when it was this time. */
+/** A run of a container: the number of restarts before it, and its start time. */
 interface Run {
   readonly attempt: number
   readonly startedAt: number
@@ -67,7 +67,7 @@ const runOf = ({ container, last, restarts, state }: ContainerLife, pod: string,
 
 const nanos = (millis: number): string => new Date(millis).toISOString().replace("Z", "000000Z")
 
-/** What is printed of a container of a Pod, or why there is nothing to print. */
+/** The logs of a container, or why there are none. */
 export const read = (
   life: ContainerLife,
   pod: string,

@@ -1,25 +1,25 @@
 /**
- * `PodSources`: the Secrets and ConfigMaps without which a Pod does not start, and what a kubelet says while one is
- * missing.
+ * `PodSources`: the Secrets and ConfigMaps that a Pod needs to start, and a kubelet's messages while one is missing.
  *
- * What volumes take keeps the whole Pod from starting; what the environment of a container takes keeps this container.
- * What is optional is not asked for, nor the CA of the cluster, which every namespace of a real one has.
+ * A missing source of a volume keeps the whole Pod from starting; a missing source of a container's environment keeps
+ * that container from starting. Optional sources are ignored, and so is the ConfigMap with the cluster's CA, which
+ * every namespace of a real cluster has.
  *
  * Source: k8s.io/kubernetes/pkg/volume/{secret,configmap,projected}, pkg/kubelet/kubelet_pods.go
  * (makeEnvironmentVariables).
  */
 import type { Container, Pod } from "../../kinds/core.v1.ts"
 
-/** An object that is asked for, and the keys that it must have. */
+/** A required object, and the keys that it must have. */
 export interface Source {
   readonly kind: "Secret" | "ConfigMap"
   readonly name: string
   readonly keys: ReadonlyArray<string>
-  /** Who waits for it: a volume or a container, by name. */
+  /** The name of the volume or container that needs it. */
   readonly by: string
 }
 
-/** The keys of an object, if it is there. */
+/** Returns the keys of an object; undefined if it does not exist. */
 export type Lookup = (source: Source) => ReadonlySet<string> | undefined
 
 const isPresumed = ({ kind, name }: Source): boolean => kind === "ConfigMap" && name === "kube-root-ca.crt"
@@ -43,7 +43,7 @@ const source = (
 const keysOf = (items: ReadonlyArray<{ readonly key: string }> | undefined): ReadonlyArray<string> =>
   items?.map(({ key }) => key) ?? []
 
-/** What the volumes of a Pod need. */
+/** The sources of a Pod's volumes. */
 export const mounted = ({ spec }: Pod): ReadonlyArray<Source> =>
   (spec.volumes ?? []).flatMap(({ configMap, name, projected, secret }) => [
     ...source("Secret", secret && { name: secret.secretName, optional: secret.optional }, keysOf(secret?.items), name),
@@ -65,7 +65,7 @@ const environmentOf = ({ env = [], envFrom = [], name }: Container): ReadonlyArr
   ])
 ]
 
-/** What the environments of a Pod's containers need. */
+/** The sources of the environments of a Pod's containers. */
 export const environment = ({ spec }: Pod): ReadonlyArray<Source> =>
   [...spec.initContainers ?? [], ...spec.containers].flatMap(environmentOf)
 
@@ -83,7 +83,7 @@ export const mountError = (source: Source, there: ReadonlySet<string> | undefine
   return key === undefined ? undefined : `${failed}references non-existent ${what} key: ${key}`
 }
 
-/** Why a container cannot be given its environment. */
+/** Why the environment of a container cannot be set. */
 export const environmentError = (
   source: Source,
   there: ReadonlySet<string> | undefined,

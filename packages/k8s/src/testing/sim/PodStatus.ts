@@ -1,7 +1,7 @@
 /**
- * `PodStatus`: the status a kubelet reports of a Pod's life: phase, conditions, container states. Pure.
+ * `PodStatus`: the status that a kubelet reports for a Pod: phase, conditions, container states. Pure.
  *
- * Conditions that are not a kubelet's stay as they are; a transition time stays as long as the status does.
+ * Conditions of others are kept; a transition time changes only with the status of its condition.
  *
  * Source: k8s.io/kubernetes/pkg/kubelet/kubelet_pods.go (getPhase), pkg/kubelet/status/generate.go.
  */
@@ -11,7 +11,7 @@ import type { ContainerLife, Ended, Life } from "./PodLife.ts"
 import { condition } from "./PodFacts.ts"
 import { isInitialized } from "./PodLife.ts"
 
-/** Where the Pod is. */
+/** The addresses of the Pod. */
 export interface Host {
   readonly hostIP: string
   readonly podIP: string
@@ -66,8 +66,8 @@ const containerStatus = (pod: Pod, entry: ContainerLife, now: number): Container
 }
 
 /**
- * Containers that were added to a Pod that runs: they run at once, until the Pod ends, are never ready nor restarted, and
- * concern nothing else of it. Since when is what the status said before.
+ * Ephemeral containers: they run from the moment they are added until the Pod ends, are never ready nor restarted, and
+ * affect nothing else. Their start time is kept from the previous status.
  */
 const ephemeralStatuses = (pod: Pod, phase: string, now: number): ReadonlyArray<ContainerStatus> =>
   (pod.spec.ephemeralContainers ?? []).map(({ image = "", name }) => {
@@ -100,7 +100,7 @@ const phaseOf = (life: Life, pod: Pod): string => {
   return ended(main)
 }
 
-/** A Pod whose containers ended for good has failed if one of them has. */
+/** A Pod whose containers have finally ended is Failed if one of them failed. */
 const ended = (main: ReadonlyArray<ContainerLife>): string =>
   main.some(({ state }) => state._tag === "Terminated" && state.ended.exitCode !== 0) ? "Failed" : "Succeeded"
 
@@ -139,7 +139,7 @@ const initialized = (life: Life, phase: string): Truth => {
   }
 }
 
-/** Readiness also takes what the gates ask for. */
+/** Readiness also requires the conditions of the readiness gates. */
 const podReady = (pod: Pod, containers: Truth): Truth => {
   if (!containers.holds) return containers
   const missing = (pod.spec.readinessGates ?? []).flatMap(({ conditionType }) => {
@@ -177,7 +177,7 @@ const withConditions = (
   return [...set, ...others]
 }
 
-/** The status of a Pod at this point of its life. */
+/** The current status of a Pod. */
 export const render = (pod: Pod, life: Life, host: Host, now: number, failure?: Failure): PodStatus => {
   const phase = failure === undefined ? phaseOf(life, pod) : "Failed"
   const ready = containersReady(life, phase, now)

@@ -1,5 +1,5 @@
 /**
- * `Quantities`: amounts of resources as exact numbers, in thousandths.
+ * `Quantities`: quantities of resources as exact numbers, in thousandths.
  *
  * Source: k8s.io/apimachinery/pkg/api/resource/quantity.go.
  */
@@ -7,7 +7,7 @@
 const decimal: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, "": 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 }
 const binary: Readonly<Record<string, number>> = { Ki: 1, Mi: 2, Gi: 3, Ti: 4, Pi: 5, Ei: 6 }
 
-/** Thousandths of the quantity, rounded up; undefined where it is none. */
+/** The quantity in thousandths, rounded up; undefined if it is invalid. */
 export const milli = (quantity: string | number | undefined): bigint | undefined => {
   const match = /^([+-]?)(\d*)(?:\.(\d*))?([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/.exec(String(quantity ?? ""))
   if (match === null) return undefined
@@ -23,10 +23,10 @@ export const milli = (quantity: string | number | undefined): bigint | undefined
   return sign === "-" ? -scaled : scaled
 }
 
-/** Amounts by resource, in thousandths. */
+/** Quantities by resource, in thousandths. */
 export type Amounts = ReadonlyMap<string, bigint>
 
-/** The amounts of a list of the API; what is none is left out. */
+/** The quantities in a resource list; invalid ones are left out. */
 export const amounts = (list: Readonly<Record<string, string | number>> | undefined): Amounts => {
   const result = new Map<string, bigint>()
   for (const [name, quantity] of Object.entries(list ?? {})) {
@@ -36,13 +36,13 @@ export const amounts = (list: Readonly<Record<string, string | number>> | undefi
   return result
 }
 
-/** Sum, name by name. */
+/** The sum, by name. */
 export const plus = (a: Amounts, b: Amounts): Amounts => merge(a, b, (x, y) => x + y)
 
-/** Difference, name by name. */
+/** The difference, by name. */
 export const minus = (a: Amounts, b: Amounts): Amounts => merge(a, b, (x, y) => x - y)
 
-/** The larger, name by name. */
+/** The maximum, by name. */
 export const most = (a: Amounts, b: Amounts): Amounts => merge(a, b, (x, y) => x > y ? x : y)
 
 const merge = (a: Amounts, b: Amounts, f: (x: bigint, y: bigint) => bigint): Amounts => {

@@ -1,10 +1,10 @@
 /**
- * `Recorder`: core/v1 Events in the name of a simulated component, as client-go's recorder writes them.
+ * `Recorder`: records core/v1 Events of a simulated component, as client-go's recorder does.
  *
- * The same event about the same object again raises the count of the first one. From the tenth on, events of one
- * reason that differ in their message only become one "(combined from similar events)". About one object a component
- * writes 25 events at once and then one every five minutes; the rest is dropped. Recording never fails: an event that
- * the server does not take is lost.
+ * Repeating an event about the same object increases the count of the first one. From the tenth on, events with the
+ * same reason that differ only in their message are aggregated into one "(combined from similar events)". Per object a
+ * component can record 25 events at once and then one every five minutes; others are dropped. Recording never fails: an
+ * event that the server refuses is lost.
  *
  * Source: k8s.io/client-go/tools/record/{event,events_cache}.go.
  */
@@ -16,21 +16,21 @@ import { Event } from "../../kinds/core.v1.ts"
 import { timestamp } from "../server/Exchange.ts"
 
 export const defaults = {
-  /** Messages of one reason about one object before they are combined. */
+  /** The number of messages per reason and object before they are aggregated. */
   similar: 10,
-  /** Milliseconds without a similar event after which counting starts anew. */
+  /** The milliseconds without a similar event after which counting restarts. */
   similarWindow: 600_000,
-  /** Events about one object at once, and milliseconds until one more may be written. */
+  /** The number of events per object at once, and the milliseconds until another one is allowed. */
   burst: 25,
   refill: 300_000,
-  /** Events, reasons and objects remembered, each. */
+  /** The number of events, reasons and objects that are remembered, each. */
   remembered: 4096
 } as const
 
-/** What an event is about: the object, or as much of it as is known. */
+/** The object of an event, or as much of it as is known. */
 export type Subject = Pick<KubeObject, "apiVersion" | "kind"> & {
   readonly metadata: Partial<KubeObject["metadata"]> & { readonly name: string }
-  /** Which part of it. */
+  /** The part of the object. */
   readonly fieldPath?: string
 }
 
@@ -39,7 +39,7 @@ export interface Recorder {
   readonly warning: (subject: Subject, reason: string, message: string) => Effect.Effect<void>
 }
 
-/** An Event that was written, as far as it takes to raise its count. */
+/** A recorded Event, as far as it is needed to increase its count. */
 interface Seen {
   readonly name: string
   readonly count: number
@@ -56,7 +56,7 @@ interface Bucket {
   at: number
 }
 
-/** A recorder for a component; `host` is the node it runs on. */
+/** A recorder of a component; `host` is its node. */
 export const make = Effect.fnUntraced(function*(
   component: string,
   host?: string
@@ -68,7 +68,7 @@ export const make = Effect.fnUntraced(function*(
   const buckets = new Map<string, Bucket>()
   let written = 0
 
-  /** The key an event is counted under, and whether it is combined with others like it. */
+  /** The key under which an event is counted, and whether it is aggregated. */
   const correlate = (base: string, message: string, now: number): { key: string; combined: boolean } => {
     let record = similar.get(base)
     if (record === undefined || now - record.last > defaults.similarWindow) {
@@ -101,7 +101,7 @@ export const make = Effect.fnUntraced(function*(
       const { combined, key } = correlate([about, fieldPath, type, reason].join("/"), message, now)
       const text = combined ? `(combined from similar events): ${message}` : message
       const before = seen.get(key)
-      // Nanoseconds of the clock in a real one; unique here.
+      // A real recorder uses the nanoseconds of the clock; this is unique.
       const serial = (BigInt(now) * 1_000_000n + BigInt(written++)).toString(16)
       const next: Seen = before === undefined
         ? { name: `${name}.${serial}`, count: 1, first: time }

@@ -1,9 +1,9 @@
 /**
- * `RemoteContent`: what a namespace holds in aggregated API servers, and its deletion.
+ * `RemoteContent`: the content of a namespace in aggregated API servers, and its deletion.
  *
- * Such objects are nobody's in this process: they are found by discovery and deleted by requests, as a real namespace
- * controller does it. While the discovery of one of these servers fails nobody knows what it has, and a namespace cannot
- * go.
+ * These objects are not in the store of this server: they are found by discovery and deleted by requests, as by a real
+ * namespace controller. While the discovery of one of these servers fails, its content is unknown, and a namespace
+ * cannot be finalized.
  *
  * Source: k8s.io/kubernetes/pkg/controller/namespace/deletion and k8s.io/client-go/discovery.
  */
@@ -11,11 +11,11 @@ import * as Effect from "effect/Effect"
 import { ApiServer } from "../ApiServer.ts"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 
-/** What is left. */
+/** What is left in a namespace. */
 export interface RemoteContent {
-  /** Why group versions could not be discovered: `metrics.k8s.io/v1: …`. */
+  /** Group versions that could not be discovered, with the errors: `metrics.k8s.io/v1: …`. */
   readonly failing: ReadonlyArray<string>
-  /** `pods.metrics.k8s.io`, once for every object. */
+  /** `pods.metrics.k8s.io`, once per object. */
   readonly resources: ReadonlyArray<string>
   readonly finalizers: ReadonlyArray<string>
 }
@@ -26,7 +26,7 @@ const deletable = (resource: unknown): boolean =>
   stringAt(resource, "scope") === "Namespaced" &&
   ["list", "deletecollection"].every((verb) => arrayAt(resource, "verbs").includes(verb))
 
-/** Asks for the deletion of everything in a namespace. */
+/** Requests the deletion of everything in a namespace. */
 export const drain = (namespace: string): Effect.Effect<RemoteContent, never, ApiServer> =>
   Effect.gen(function*() {
     const server = yield* ApiServer

@@ -1,14 +1,14 @@
 /**
- * `Replicas`: as many Pods of one template as are asked for, as kube-controller-manager keeps them for ReplicaSets, and
- * by the same rules for ReplicationControllers.
+ * `Replicas`: keeps a number of Pods of one template, as kube-controller-manager does for ReplicaSets and, by the same
+ * rules, for ReplicationControllers.
  *
- * Pods that the selector matches and nobody controls are adopted, owned ones that it matches no more are released.
- * What is missing is created from the template in batches of 1, 2, 4, …; what is too much is deleted in the order of
- * `PodFacts.deletionOrder`. A failure stands in the condition ReplicaFailure until the next success. The status counts
- * the Pods as they were before that; what was changed since comes with the news of it, which brings the next look.
- * Own writes count at once (see `Informers`), so there are never more Pods than asked for.
+ * Pods without a controller that match the selector are adopted; owned ones that no longer match are released. Missing
+ * Pods are created from the template in batches of 1, 2, 4, …; superfluous ones are deleted in the order of
+ * `PodFacts.deletionOrder`. A failure is reported in the condition ReplicaFailure until the next success. The status
+ * counts the Pods before that; the events of creations and deletions trigger the next sync. The controller's own writes
+ * count at once (see `Informers`), so there are never more Pods than requested.
  *
- * Costs nothing while nothing changes: Pods that have yet to be ready long enough are looked at when they will be.
+ * It costs nothing while nothing changes. A ready Pod that is not available yet is synced when it becomes available.
  *
  * Source: k8s.io/kubernetes/pkg/controller/replicaset/replica_set.go, replica_set_utils.go; pkg/controller/replication.
  */
@@ -34,7 +34,7 @@ import * as PodFacts from "./PodFacts.ts"
 import * as Recorder from "./Recorder.ts"
 import { wakeOwners } from "./Triggers.ts"
 
-/** What asks for Pods. */
+/** An object that requests Pods. */
 export interface Replicated extends KubeObject {
   readonly spec?: {
     readonly minReadySeconds?: number
@@ -46,13 +46,13 @@ export interface Replicated extends KubeObject {
 
 export interface Kind<O extends Replicated> {
   readonly resource: Resource.Resource<O>
-  /** The component that its Events are from. */
+  /** The component that records its Events. */
   readonly component: string
   readonly selector: (object: O) => LabelSelectorObject | undefined
   readonly withStatus: (object: O, status: ReplicaSetStatus) => O
 }
 
-/** Keeps the objects of a kind until the scope closes. */
+/** Reconciles the objects of a kind until the scope closes. */
 export const layer = <O extends Replicated>(kind: Kind<O>): Layer.Layer<never, never, KubeClient> =>
   Layer.effectDiscard(Effect.suspend(() => run(kind))).pipe(Layer.provide(Informers.layer))
 
@@ -66,14 +66,14 @@ const run = Effect.fnUntraced(function*<O extends Replicated>(
   const pods = yield* informers.of(Pod)
   const recorder = yield* Recorder.make(kind.component)
 
-  /** Active Pods of every set with the same controller: a spread over nodes is kept among all of them. */
+  /** Active Pods of all sets with the same controller, since their spread over nodes is considered together. */
   const related = (set: O): ReadonlyArray<Pod> => {
     const owner = controllerOf(set)
     const siblings = owner === undefined ? [set] : sets.controlledBy(owner.uid)
     return siblings.flatMap((sibling) => pods.controlledBy(sibling.metadata.uid))
   }
 
-  /** Creates or deletes what the active Pods differ from the wish; the first failure. */
+  /** Creates or deletes Pods until the requested number is active; returns the first failure. */
   const manage = (
     set: O,
     active: ReadonlyArray<Pod>
@@ -124,7 +124,7 @@ const run = Effect.fnUntraced(function*<O extends Replicated>(
   wakeOwners(agenda, kind.resource, sets, pods, kind.selector)
 })
 
-/** The status in the form that equal ones share. */
+/** The canonical form of a status, without zeros. */
 const plain = (status: ReplicaSetStatus | undefined): ReplicaSetStatus =>
   withoutZeros(status ?? { replicas: 0 }, ["replicas", "terminatingReplicas"])
 

@@ -1,8 +1,8 @@
 /**
- * `Revisions`: the templates a StatefulSet or DaemonSet had, as ControllerRevisions.
+ * `Revisions`: previous templates of a StatefulSet or DaemonSet, as ControllerRevisions.
  *
- * A revision holds `{"spec":{"template":{…,"$patch":"replace"}}}` as Go writes JSON; its name ends with a hash of that
- * text, so that the same template always has the same name.
+ * A revision contains `{"spec":{"template":{…,"$patch":"replace"}}}` as Go encodes it. Its name ends with a hash of
+ * that text, so the same template always has the same name.
  *
  * Source: k8s.io/kubernetes/pkg/controller/history/controller_history.go, getPatch of pkg/controller/statefulset.
  */
@@ -14,20 +14,20 @@ import * as FieldError from "../../schema/FieldError.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { fnv1, safe, utf8 } from "./Hash.ts"
 
-/** What a revision of the template holds, its keys in the order of Go: kubectl and others compare it byte by byte. */
+/** The data of a template's revision, with keys in Go's order: kubectl and others compare it byte by byte. */
 export const dataOf = (template: PodTemplateSpec): unknown =>
   JSON.parse(FieldError.goJson({ spec: { template: { ...objectAt(dropNulls(template)), $patch: "replace" } } }))
 
-/** True if two revisions hold the same. */
+/** Whether the data of two revisions are equal. */
 export const sameData = (a: unknown, b: unknown): boolean => JsonValue.equals(a, b)
 
-/** The template that a revision holds. */
+/** The template in a revision. */
 export const templateOf = (revision: ControllerRevision): PodTemplateSpec => {
   const { $patch: _, ...template } = objectAt(revision.data, "spec", "template")
   return template
 }
 
-/** The hash of what a revision holds; `collisions` makes it another one. */
+/** The hash of a revision's data; `collisions` changes it. */
 export const hashOf = (data: unknown, collisions: number): string =>
   safe(fnv1(utf8(String(collisions)), fnv1(utf8(FieldError.goJson(data)))))
 
@@ -41,6 +41,6 @@ export const byRevision = (a: ControllerRevision, b: ControllerRevision): number
   return timeA === timeB ? (a.metadata.name < b.metadata.name ? -1 : 1) : (timeA < timeB ? -1 : 1)
 }
 
-/** True if a revision holds a template at all. */
+/** Whether a revision contains a template. */
 export const holdsTemplate = (revision: ControllerRevision): boolean =>
   at(revision.data, "spec", "template") !== undefined

@@ -1,8 +1,8 @@
 /**
- * `Rollout`: the arithmetic of a Deployment, as pure functions: how many Pods each of its ReplicaSets may have next.
+ * `Rollout`: the arithmetic of a Deployment, as pure functions: the next size of each of its ReplicaSets.
  *
- * Nothing here writes. During a rolling update the Pods of all ReplicaSets together never exceed the replicas wanted
- * plus `maxSurge`, and no step gives up available Pods below the replicas wanted minus `maxUnavailable`.
+ * Nothing here writes. During a rolling update the Pods of all ReplicaSets together never exceed the desired replicas
+ * plus `maxSurge`, and no step reduces the available Pods below the desired replicas minus `maxUnavailable`.
  *
  * Source: k8s.io/kubernetes/pkg/controller/deployment/{rolling,sync}.go, deployment/util/deployment_util.go.
  */
@@ -11,7 +11,7 @@ import type { PodTemplateSpec } from "../../kinds/core.v1.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import { scaled } from "./Numbers.ts"
 
-/** The label that tells the ReplicaSets of a Deployment apart. */
+/** The label that distinguishes the ReplicaSets of a Deployment. */
 export const hashLabel = "pod-template-hash"
 
 const prefix = "deployment.kubernetes.io/"
@@ -22,18 +22,18 @@ export const annotation = {
   max: `${prefix}max-replicas`
 } as const
 
-/** A ReplicaSet and the replicas it is to have. */
+/** A ReplicaSet and its new number of replicas. */
 export interface Resize {
   readonly set: ReplicaSet
   readonly replicas: number
 }
 
-/** The replicas asked for. */
+/** The desired replicas. */
 export const replicasOf = ({ spec }: Deployment | ReplicaSet): number => spec.replicas ?? 1
 
 export const isRolling = ({ spec }: Deployment): boolean => (spec.strategy?.type ?? "RollingUpdate") === "RollingUpdate"
 
-/** Pods that may be missing and Pods that may be too many: never both 0, or nothing could move. */
+/** The allowed surplus and shortage of Pods. They are never both 0, which would block the rollout. */
 const fenceposts = (deployment: Deployment): { readonly surge: number; readonly unavailable: number } => {
   const total = replicasOf(deployment)
   const { maxSurge, maxUnavailable } = deployment.spec.strategy?.rollingUpdate ?? {}
@@ -47,10 +47,10 @@ export const maxSurge = (deployment: Deployment): number => isRolling(deployment
 export const maxUnavailable = (deployment: Deployment): number =>
   isRolling(deployment) ? Math.min(fenceposts(deployment).unavailable, replicasOf(deployment)) : 0
 
-/** The Pods that all of them ask for. */
+/** The desired replicas of all ReplicaSets together. */
 export const wanted = (sets: ReadonlyArray<ReplicaSet>): number => sets.reduce((sum, set) => sum + replicasOf(set), 0)
 
-/** A count of the statuses of all of them. */
+/** The sum of a count in their statuses. */
 export const counted = (
   sets: ReadonlyArray<ReplicaSet>,
   count: "replicas" | "readyReplicas" | "availableReplicas"
@@ -64,13 +64,13 @@ export const byAge = (a: ReplicaSet, b: ReplicaSet): number => {
   return timeA === timeB ? (a.metadata.name < b.metadata.name ? -1 : 1) : (timeA < timeB ? -1 : 1)
 }
 
-/** A revision as it stands in an annotation, an int64; undefined where it is none. */
+/** A revision in an annotation, an int64; undefined if it is invalid. */
 export const parseRevision = (text: string): bigint | undefined => {
   const number = /^[+-]?\d+$/.test(text) ? BigInt(text.replace("+", "")) : undefined
   return number === undefined || BigInt.asIntN(64, number) !== number ? undefined : number
 }
 
-/** The revision a ReplicaSet carries; 0 where it carries none. */
+/** The revision of a ReplicaSet; 0 if it has none. */
 export const revisionOf = ({ metadata }: ReplicaSet | Deployment): bigint =>
   parseRevision(metadata.annotations?.[annotation.revision] ?? "") ?? 0n
 
@@ -85,11 +85,11 @@ const withoutHash = (template: PodTemplateSpec | undefined): JsonValue.JsonObjec
   return { ...template, metadata: Object.keys(others).length === 0 ? metadata : { ...metadata, labels: others } }
 }
 
-/** The same template but for the hash. */
+/** Whether two templates are equal except for the hash label. */
 export const sameTemplate = (a: PodTemplateSpec | undefined, b: PodTemplateSpec | undefined): boolean =>
   JsonValue.equals(withoutHash(a), withoutHash(b))
 
-/** The ReplicaSet of the template as it is now, the oldest if there are several, and all the others. */
+/** The ReplicaSet of the current template (the oldest, if there are several), and all others. */
 export const divide = (
   deployment: Deployment,
   sets: ReadonlyArray<ReplicaSet>
@@ -99,7 +99,7 @@ export const divide = (
   return { current, old: sorted.filter((set) => set !== current) }
 }
 
-/** What the current ReplicaSet of a rolling or recreated Deployment may grow to, given what all of them have. */
+/** The size to which the current ReplicaSet may grow, given the sizes of all. */
 export const growth = (deployment: Deployment, all: ReadonlyArray<ReplicaSet>, current: number): number => {
   const desired = replicasOf(deployment)
   if (!isRolling(deployment)) return desired
@@ -120,7 +120,7 @@ export const resizeCurrent = (
   return replicas === have ? [] : [{ set: current, replicas }]
 }
 
-/** What the old ReplicaSets may give up: first the Pods that are not available anyway, then others as far as allowed. */
+/** The next sizes of the old ReplicaSets: first they lose unavailable Pods, then others as far as allowed. */
 export const resizeOld = (
   deployment: Deployment,
   old: ReadonlyArray<ReplicaSet>,
@@ -145,7 +145,7 @@ export const resizeOld = (
       left -= less
     }
   }
-  // A ReplicaSet that has more than it asks for has yet to notice that it was shrunk.
+  // A ReplicaSet with more Pods than desired has not been synced since it was shrunk.
   if (active.some((set) => (set.status?.availableReplicas ?? 0) > replicasOf(set))) return []
   shrink(most, (set, size) => size - (set.status?.availableReplicas ?? 0))
   shrink(counted(all, "availableReplicas") - minimum, (_, size) => size)
@@ -157,14 +157,14 @@ const annotated = (set: ReplicaSet, key: string): number | undefined => {
   return text !== undefined && /^\d+$/.test(text) && Number(text) <= 0x7fff_ffff ? Number(text) : undefined
 }
 
-/** True if the Deployment was scaled since its ReplicaSets were last told. */
+/** Whether the Deployment was scaled since its ReplicaSets were last annotated. */
 export const wasScaled = (deployment: Deployment, sets: ReadonlyArray<ReplicaSet>): boolean =>
   sets.filter(isActive).some((set) => {
     const desired = annotated(set, annotation.desired)
     return desired !== undefined && desired !== replicasOf(deployment)
   })
 
-/** The annotations that tell a ReplicaSet the size of its Deployment. */
+/** The annotations with the size of the Deployment. */
 export const sizeAnnotations = (deployment: Deployment): Readonly<Record<string, string>> => ({
   [annotation.desired]: String(replicasOf(deployment)),
   [annotation.max]: String(replicasOf(deployment) + maxSurge(deployment))
@@ -176,7 +176,7 @@ const isSaturated = (deployment: Deployment, set: ReplicaSet | undefined): boole
     (set.status?.availableReplicas ?? 0) === desired
 }
 
-/** How the sizes follow when a Deployment is scaled, or stands still. Sets of unchanged size may need annotations. */
+/** The sizes when a Deployment is scaled or paused. Sets of unchanged size may need new annotations. */
 export const rescale = (
   deployment: Deployment,
   current: ReplicaSet | undefined,
@@ -194,12 +194,12 @@ export const rescale = (
   return isRolling(deployment) ? proportional(deployment, active) : []
 }
 
-/** Every active ReplicaSet grows or shrinks by its share; the largest takes what rounding leaves. */
+/** Resizes every active ReplicaSet proportionally; the largest gets the rounding difference. */
 const proportional = (deployment: Deployment, active: ReadonlyArray<ReplicaSet>): ReadonlyArray<Resize> => {
   const desired = replicasOf(deployment)
   const allowed = desired > 0 ? desired + maxSurge(deployment) : 0
   const toAdd = allowed - wanted(active)
-  // Of equal size the newer ones grow first and the older ones shrink first.
+  // Among sets of equal size, the newer ones grow first and the older ones shrink first.
   const sorted = [...active].sort((a, b) => replicasOf(b) - replicasOf(a) || (toAdd > 0 ? byAge(b, a) : byAge(a, b)))
   let added = 0
   const sizes = sorted.map((set) => {
@@ -224,7 +224,7 @@ const fraction = (deployment: Deployment, set: ReplicaSet): number => {
   return Math.trunc(exact + 0.5) - size
 }
 
-/** Old ReplicaSets that are no longer worth keeping, by revision. */
+/** Old ReplicaSets beyond the history limit, by revision. */
 export const outdated = (deployment: Deployment, old: ReadonlyArray<ReplicaSet>): ReadonlyArray<ReplicaSet> => {
   const limit = deployment.spec.revisionHistoryLimit ?? 10
   const alive = old.filter(({ metadata }) => metadata.deletionTimestamp === undefined)

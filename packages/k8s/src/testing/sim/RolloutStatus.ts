@@ -1,5 +1,5 @@
 /**
- * `RolloutStatus`: what a Deployment says of itself: counts, conditions, revision, in the words of the real one.
+ * `RolloutStatus`: the status of a Deployment: counts, conditions and revision, in the words of the real controller.
  *
  * Source: k8s.io/kubernetes/pkg/controller/deployment/{progress,sync}.go, deployment/util/deployment_util.go.
  */
@@ -8,13 +8,13 @@ import { timestamp } from "../server/Exchange.ts"
 import { withoutZeros } from "./Numbers.ts"
 import { annotation, counted, maxUnavailable, parseRevision, replicasOf, revisionOf, wanted } from "./Rollout.ts"
 
-/** The status in the form that equal ones share. */
+/** The canonical form of a status, without zeros. */
 export const plain = (status: DeploymentStatus | undefined): DeploymentStatus =>
   withoutZeros(status ?? {}, ["terminatingReplicas", "collisionCount"])
 
 const never = 0x7fff_ffff
 
-/** Whether a rollout that makes no progress fails after a while. */
+/** Whether a rollout without progress fails at some time. */
 export const hasDeadline = ({ spec }: Deployment): boolean => (spec.progressDeadlineSeconds ?? never) !== never
 
 type Conditions = ReadonlyArray<DeploymentCondition>
@@ -25,7 +25,9 @@ export const condition = (status: DeploymentStatus | undefined, type: string): D
 const without = (conditions: Conditions, type: string): Conditions =>
   conditions.filter((candidate) => candidate.type !== type)
 
-/** The conditions with one set, unless one of that status and reason is there. A transition is a change of status. */
+/**
+ * Sets a condition, unless one with that status and reason exists. The transition time changes only with the status.
+ */
 const withCondition = (conditions: Conditions, next: DeploymentCondition): Conditions => {
   const before = conditions.find(({ type }) => type === next.type)
   if (before?.status === next.status && before?.reason === next.reason) return conditions
@@ -36,7 +38,7 @@ const withCondition = (conditions: Conditions, next: DeploymentCondition): Condi
   ]
 }
 
-/** A condition that came about now. */
+/** A condition with the current time. */
 export const conditionNow = (
   now: number,
   type: string,
@@ -52,14 +54,14 @@ export const conditionNow = (
   message
 })
 
-/** The Deployment with a condition set; the very same if it says so already. */
+/** The Deployment with a condition; the same value if it has it already. */
 export const setCondition = (deployment: Deployment, next: DeploymentCondition): Deployment => {
   const conditions = deployment.status?.conditions ?? []
   const changed = withCondition(conditions, next)
   return changed === conditions ? deployment : { ...deployment, status: { ...deployment.status, conditions: changed } }
 }
 
-/** The Deployment with a revision; the very same if it has it. */
+/** The Deployment with a revision; the same value if it has it already. */
 export const setRevision = (deployment: Deployment, revision: string): Deployment => {
   const { annotations } = deployment.metadata
   return annotations?.[annotation.revision] === revision ? deployment : {
@@ -68,7 +70,10 @@ export const setRevision = (deployment: Deployment, revision: string): Deploymen
   }
 }
 
-/** The Deployment with the condition that it was paused or resumed, if it was and nothing worse stands there. */
+/**
+ * The Deployment with the condition that it was paused or resumed. Unchanged if neither happened, or if the rollout has
+ * exceeded its deadline.
+ */
 export const setPaused = (deployment: Deployment, now: number): Deployment => {
   const progressing = condition(deployment.status, "Progressing")
   if (!hasDeadline(deployment) || progressing?.reason === "ProgressDeadlineExceeded") return deployment
@@ -82,7 +87,7 @@ export const setPaused = (deployment: Deployment, now: number): Deployment => {
   )
 }
 
-/** Counts, and whether the Deployment has the Pods it must have at least. */
+/** The counts, and whether the Deployment has the minimum of available Pods. */
 export const counts = (
   deployment: Deployment,
   old: ReadonlyArray<ReplicaSet>,
@@ -123,7 +128,7 @@ export const counts = (
   })
 }
 
-/** Pods on their way out, unless a ReplicaSet that was looked at does not say. */
+/** The number of terminating Pods; left out unless every synced ReplicaSet reports it. */
 const terminating = (all: ReadonlyArray<ReplicaSet>): { readonly terminatingReplicas?: number } => {
   const looked = all.filter(({ status }) =>
     (status?.observedGeneration ?? 0) > 0 || status?.terminatingReplicas !== undefined
@@ -133,7 +138,7 @@ const terminating = (all: ReadonlyArray<ReplicaSet>): { readonly terminatingRepl
     : {}
 }
 
-/** True if all Pods wanted are there, up to date and available, and no others. */
+/** Whether all desired Pods exist, are up to date and available, and there are no others. */
 export const isComplete = (deployment: Deployment, status: DeploymentStatus | undefined): boolean => {
   const desired = replicasOf(deployment)
   return (status?.updatedReplicas ?? 0) === desired && (status?.replicas ?? 0) === desired &&
@@ -148,7 +153,7 @@ const isProgress = (before: DeploymentStatus = {}, next: DeploymentStatus): bool
     (next.availableReplicas ?? 0) > (before.availableReplicas ?? 0)
 }
 
-/** When a rollout that makes no progress any more fails (milliseconds); Infinity if it does not. */
+/** When a rollout without progress fails, in milliseconds; Infinity if it does not. */
 export const deadline = (deployment: Deployment, status: DeploymentStatus | undefined): number => {
   const progressing = condition(status, "Progressing")
   return !hasDeadline(deployment) || progressing?.lastUpdateTime === undefined
@@ -156,7 +161,7 @@ export const deadline = (deployment: Deployment, status: DeploymentStatus | unde
     : Date.parse(progressing.lastUpdateTime) + deployment.spec.progressDeadlineSeconds! * 1000
 }
 
-/** The status during a rollout: counts, progress, and why Pods cannot be made. */
+/** The status during a rollout: counts, progress, and why Pods cannot be created. */
 export const rollout = (
   deployment: Deployment,
   old: ReadonlyArray<ReplicaSet>,
@@ -188,7 +193,7 @@ const progress = (
   }
   if (isProgress(deployment.status, status)) {
     const next = conditionNow(now, "Progressing", "True", "ReplicaSetUpdated", `${who} is progressing.`)
-    // The time of the last progress counts, also where nothing else changes.
+    // The update time counts as progress, even if nothing else changes.
     const since = before?.status === "True" ? before.lastTransitionTime : undefined
     return [...without(conditions, "Progressing"), since === undefined ? next : { ...next, lastTransitionTime: since }]
   }
@@ -200,7 +205,7 @@ const progress = (
   return withCondition(conditions, conditionNow(now, "Progressing", "False", "ProgressDeadlineExceeded", message))
 }
 
-/** The failure of a ReplicaSet, of the current one first, is the Deployment's. */
+/** Copies the failure of a ReplicaSet, preferably the current one, to the Deployment. */
 const withFailure = (
   conditions: Conditions,
   old: ReadonlyArray<ReplicaSet>,
@@ -216,17 +221,17 @@ const withFailure = (
   })
 }
 
-/** Annotations that a ReplicaSet does not take over from its Deployment. */
+/** Annotations that a ReplicaSet does not copy from its Deployment. */
 const ownAnnotations: ReadonlySet<string> = new Set([
   "kubectl.kubernetes.io/last-applied-configuration",
   "deprecated.deployment.rollback.to",
   ...Object.values(annotation)
 ])
 
-/** Revisions a ReplicaSet had before, in characters. */
+/** The maximum length of the history of a ReplicaSet's revisions, in characters. */
 const maxHistory = 2000
 
-/** The annotations of the current ReplicaSet: the Deployment's, its revision, and the revisions it had before. */
+/** The annotations of the current ReplicaSet: those of the Deployment, its revision, and its previous revisions. */
 export const setAnnotations = (
   deployment: Deployment,
   set: Pick<ReplicaSet, "metadata"> | undefined,
@@ -249,6 +254,6 @@ export const setAnnotations = (
   return annotations
 }
 
-/** The revision after those of the old ReplicaSets. */
+/** The next revision after those of the old ReplicaSets. */
 export const nextRevision = (old: ReadonlyArray<ReplicaSet>): bigint =>
   old.map(revisionOf).reduce((max, revision) => revision > max ? revision : max, 0n) + 1n

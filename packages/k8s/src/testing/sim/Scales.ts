@@ -1,6 +1,6 @@
 /**
- * `Scales`: how many Pods there should be, by what controls a Pod: the Deployment above its ReplicaSet, the ReplicaSet,
- * the StatefulSet, or whatever else has the scale subresource.
+ * `Scales`: the desired number of Pods, by the controller of a Pod: the Deployment above its ReplicaSet, the
+ * ReplicaSet, the StatefulSet, or anything else with a scale subresource.
  *
  * Source: k8s.io/kubernetes/pkg/controller/disruption/disruption.go (finders, getExpectedScale).
  */
@@ -16,9 +16,9 @@ import * as Inventory from "./Inventory.ts"
 
 export interface Expected {
   readonly count: number
-  /** The names of Pods that nothing controls. */
+  /** The names of Pods without a controller. */
   readonly unmanaged: ReadonlyArray<string>
-  /** Why nobody can say. */
+  /** Why the number cannot be determined. */
   readonly problem?: string
 }
 
@@ -27,7 +27,7 @@ interface Scale {
   readonly replicas: number
 }
 
-/** Sums up what the controllers of some Pods ask for. */
+/** Sums up the desired numbers of the controllers of some Pods. */
 export const make = Effect.gen(function*() {
   const client = yield* KubeClient
   const informers = yield* Informers.Informers
@@ -52,7 +52,7 @@ export const make = Effect.gen(function*() {
       : undefined
   }
 
-  /** The scale by a request; text where there can be none. */
+  /** The scale, requested from the server; the error as text if there is none. */
   const asked = Effect.fnUntraced(function*(
     { apiVersion, kind, name, uid }: OwnerReference,
     namespace: string

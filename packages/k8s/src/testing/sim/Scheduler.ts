@@ -1,10 +1,10 @@
 /**
  * `Scheduler`: binds Pods to nodes.
  *
- * Where the cluster has Node objects, a Pod goes to one that `Scheduling` finds right; a Pod that fits none says so in
- * its condition PodScheduled and an event, and is looked at again when a node changes or another Pod goes. Where there
- * are no Node objects, Pods are bound in turn to nodes that nobody sees. A Pod whose volume claim is not there, or is
- * being deleted, waits for it; whether claims are bound is not asked.
+ * If the cluster has Node objects, a Pod goes to one that `Scheduling` selects. A Pod that fits no node reports that in
+ * its condition PodScheduled and an event, and is retried when a node changes or another Pod frees resources. Without
+ * Node objects, Pods are bound in turn to nodes that are not visible in the API. A Pod whose volume claim does not
+ * exist or is being deleted waits for it; the claim need not be bound.
  */
 import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import type { KubeError } from "@effect-operator/core/KubeError"
@@ -24,15 +24,15 @@ import * as Recorder from "./Recorder.ts"
 import * as Scheduling from "./Scheduling.ts"
 
 export interface Options {
-  /** Milliseconds from a Pod's creation to its binding. */
+  /** The time from a Pod's creation until it is bound, in milliseconds. */
   readonly delay: number
-  /** Nodes that are bound to where the cluster has none. */
+  /** The nodes to use if the cluster has no Node objects. */
   readonly unseen: ReadonlyArray<string>
-  /** Tells of ordinary bindings, too. */
+  /** Whether to record successful bindings, too. */
   readonly verbose: boolean
 }
 
-/** A binding is written to a subresource of the Pod, but is a kind of its own. */
+/** A binding is posted to a subresource of the Pod, but is a kind of its own. */
 const PodBinding = Resource.make<Binding>()({
   group: "",
   version: "v1",
@@ -42,12 +42,12 @@ const PodBinding = Resource.make<Binding>()({
   subresources: ["binding"]
 })
 
-/** Waits for a node, and is this scheduler's to bind. */
+/** Whether a Pod waits for a node, from this scheduler. */
 const isPending = (pod: Pod): boolean =>
   (pod.spec.nodeName ?? "") === "" && PodFacts.isActive(pod) && (pod.spec.schedulingGates ?? []).length === 0 &&
   (pod.spec.schedulerName ?? "default-scheduler") === "default-scheduler"
 
-/** Takes room on its node. */
+/** Whether a Pod uses resources of its node. */
 const isPlaced = (pod: Pod): boolean => (pod.spec.nodeName ?? "") !== "" && !PodFacts.isTerminal(pod)
 
 /** Binds Pods until the scope closes. */
@@ -61,9 +61,9 @@ export const make = Effect.fnUntraced(function*(
   const nodes = yield* informers.of(Node)
   const recorder = yield* Recorder.make("default-scheduler")
   const loads = new Map<string, Scheduling.Load>()
-  /** Pods that fit nowhere. */
+  /** Pods that fit no node. */
   const stuck = new Set<string>()
-  /** Nodes that Pods were bound to, by uid, until the binding is news. */
+  /** The nodes of bound Pods, by uid, until the watch reports the binding. */
   const reserved = new Map<string, string>()
   let bound = 0
 
@@ -79,7 +79,7 @@ export const make = Effect.fnUntraced(function*(
   const bind = Effect.fnUntraced(function*(pod: Pod, node: string): Effect.fn.Return<void, KubeError> {
     const { name, namespace, uid } = pod.metadata
     const target = { apiVersion: "v1", kind: "Node", name: node }
-    // The room is taken now: the news of the binding may be late.
+    // The resources are taken now, since the event of the binding may be late.
     reserved.set(uid, node)
     load(pod, node, 1)
     yield* client.create(PodBinding, { metadata: { name, namespace, uid }, target }, { subresource: "binding" }).pipe(
@@ -113,7 +113,7 @@ export const make = Effect.fnUntraced(function*(
     )
   })
 
-  /** Looks again at what is stuck as soon as a claim comes. */
+  /** Retries unschedulable Pods when a claim is created. */
   const watchClaims = yield* Effect.cached(
     Effect.map(informers.of(PersistentVolumeClaim), (claims) =>
       claims.listen((claim, before) => {
@@ -121,7 +121,7 @@ export const make = Effect.fnUntraced(function*(
       }))
   )
 
-  /** Why a Pod's claims keep it from any node. */
+  /** Why a Pod's claims make it unschedulable. */
   const unclaimed = Effect.fnUntraced(
     function*({ metadata: { namespace }, spec }: Pod): Effect.fn.Return<string | undefined, KubeError> {
       for (const { persistentVolumeClaim } of spec.volumes ?? []) {
@@ -141,7 +141,7 @@ export const make = Effect.fnUntraced(function*(
   const sync = Effect.fnUntraced(function*(key: string): Effect.fn.Return<void, KubeError> {
     const pod = pods.get(parseKey(key))
     if (pod === undefined || !isPending(pod)) return
-    // A claim that comes while it is asked for is not missed.
+    // Marked first, so that a claim created during the request is not missed.
     stuck.add(key)
     const problem = yield* unclaimed(pod)
     if (problem !== undefined) {
@@ -172,7 +172,7 @@ export const make = Effect.fnUntraced(function*(
   }
 
   const retry = (): void => {
-    // Who is looked at meanwhile may be stuck again.
+    // A copy, because Pods that are retried may be added again.
     const keys = [...stuck]
     stuck.clear()
     for (const key of keys) agenda.now(key)
@@ -194,7 +194,7 @@ export const make = Effect.fnUntraced(function*(
       stuck.delete(key)
       agenda.forget(key)
     } else if (isPending(pod) && !stuck.has(key)) {
-      // A change of something else does not start the wait anew.
+      // Other changes do not restart the delay.
       if (before === undefined || !isPending(before)) agenda.at(key, now() + options.delay)
     }
   })

@@ -1,10 +1,10 @@
 /**
- * `Scheduling`: which node a Pod goes to, and in what words none is right. Pure.
+ * `Scheduling`: selects the node of a Pod, or says why no node fits. Pure.
  *
- * Of the default scheduler's plugins these are kept: NodeUnschedulable, NodeName, TaintToleration, NodeAffinity (with
- * the node selector) and NodeResourcesFit, in this order; a node is refused for the first that speaks against it. Of the
- * nodes that fit, the one with the fewest Pods is taken. Not kept: spread, affinity between Pods, ports, volumes,
- * preemption.
+ * These plugins of the default scheduler are implemented: NodeUnschedulable, NodeName, TaintToleration, NodeAffinity
+ * (with the node selector) and NodeResourcesFit, in this order; a node is rejected by the first that fails. Among the
+ * nodes that fit, the one with the fewest Pods is selected. Not implemented: spread, affinity between Pods, ports,
+ * volumes, preemption.
  *
  * Source: k8s.io/kubernetes/pkg/scheduler/framework/plugins, pkg/scheduler/framework/types.go (FitError).
  */
@@ -12,7 +12,7 @@ import type { Node, Pod } from "../../kinds/core.v1.ts"
 import { matchesAffinity, untolerated } from "./NodeMatching.ts"
 import { type Amounts, amounts, most, plus } from "./Quantities.ts"
 
-/** What the Pods of a node take. */
+/** The resources that the Pods of a node use. */
 export interface Load {
   readonly pods: number
   readonly requested: Amounts
@@ -20,7 +20,7 @@ export interface Load {
 
 export const noLoad: Load = { pods: 0, requested: new Map() }
 
-/** What a Pod asks for: its containers together, or its hungriest init container, whichever is more. */
+/** The requests of a Pod: the sum of its containers or its largest init container, whichever is more. */
 export const requestsOf = ({ spec }: Pod): Amounts => {
   const asked = (container: Pod["spec"]["containers"][number]): Amounts => amounts(container.resources?.requests)
   let sum: Amounts = new Map()
@@ -36,7 +36,7 @@ export const requestsOf = ({ spec }: Pod): Amounts => {
   return plus(most(plus(sum, sidecars), first), amounts(spec.overhead))
 }
 
-/** Why a node is refused; `hopeless` if no other Pod's going would help. */
+/** Why a node is rejected; `hopeless` if removing other Pods would not help. */
 interface Refusal {
   readonly reasons: ReadonlyArray<string>
   readonly hopeless: boolean
@@ -57,7 +57,7 @@ const refuse = (pod: Pod, requests: Amounts, node: Node, load: Load): Refusal | 
   return lacking(requests, amounts(node.status?.allocatable), load)
 }
 
-/** A node that does not say what it has, has enough. */
+/** A node that does not report its resources has enough. */
 const lacking = (requests: Amounts, allocatable: Amounts, load: Load): Refusal | undefined => {
   if (allocatable.size === 0) return undefined
   const reasons: Array<string> = []
@@ -78,7 +78,7 @@ export type Decision =
   | { readonly _tag: "Node"; readonly name: string }
   | { readonly _tag: "None"; readonly message: string }
 
-/** Decides for one Pod. */
+/** Selects a node for one Pod. */
 export const decide = (pod: Pod, nodes: ReadonlyArray<Node>, loadOf: (name: string) => Load): Decision => {
   if (nodes.length === 0) return { _tag: "None", message: "no nodes available to schedule pods" }
   const requests = requestsOf(pod)

@@ -1,10 +1,10 @@
 /**
- * `ServiceEndpoints`: the addresses and ports behind a Service, as Endpoints and EndpointSlices write them. Pure.
+ * `ServiceEndpoints`: the addresses and ports of a Service, in the form of Endpoints and EndpointSlices. Pure.
  *
- * A Pod counts that has an address and has not ended; in Endpoints not one that is being deleted, unless the Service
- * publishes addresses that are not ready. Addresses with the same ports are together.
+ * A Pod counts if it has an address and has not finished. In Endpoints, a Pod that is being deleted does not count,
+ * unless the Service publishes addresses that are not ready. Addresses with the same ports are grouped.
  *
- * Differs from a real one in the order of the ports of a subset: by name and number, not by a hash.
+ * The order of the ports in a subset differs from that of a real controller: by name and number, not by a hash.
  *
  * Source: k8s.io/kubernetes/pkg/controller/endpoint, pkg/api/v1/endpoints; k8s.io/endpointslice/{utils,util}.
  */
@@ -12,7 +12,7 @@ import type { EndpointAddress, EndpointPort, EndpointSubset, Pod, Service, Servi
 import type { Endpoint, EndpointPort as SlicePort } from "../../kinds/discovery.v1.ts"
 import * as PodFacts from "./PodFacts.ts"
 
-/** Whether somebody else makes its endpoints, or it has none. */
+/** Whether the Service's endpoints are maintained by someone else, or it has none. */
 export const isForeign = ({ spec }: Service): boolean => spec?.selector === undefined || spec.type === "ExternalName"
 
 export const selects = ({ metadata, spec }: Service, pod: Pod): boolean =>
@@ -35,7 +35,7 @@ const portOf = (pod: Pod, { port, protocol = "TCP", targetPort = port }: Service
   )?.containerPort
 }
 
-/** The ports a Pod offers; absent where it cannot be an endpoint for lack of them. */
+/** The ports that a Pod offers. If it offers none although the Service has ports, it is not an endpoint. */
 const portsOf = (service: Service, pod: Pod): ReadonlyArray<ServicePort & { readonly found: number }> =>
   (service.spec?.ports ?? []).flatMap((port) => {
     const found = portOf(pod, port)
@@ -64,7 +64,7 @@ interface Entry {
   readonly port: EndpointPort | undefined
 }
 
-/** The subsets of the Endpoints of a Service. */
+/** The subsets of a Service's Endpoints. */
 export const subsets = (service: Service, pods: ReadonlyArray<Pod>): ReadonlyArray<EndpointSubset> => {
   const publishes = service.spec?.publishNotReadyAddresses === true
   const entries = pods.flatMap((pod): ReadonlyArray<Entry> => {
@@ -88,7 +88,7 @@ export const subsets = (service: Service, pods: ReadonlyArray<Pod>): ReadonlyArr
     }))
   })
   const identity = ({ address, ready }: Entry) => `${address.ip}/${address.targetRef?.uid}/${ready}`
-  // First the addresses of each port, then the ports that have the same addresses.
+  // First the addresses of each port, then the ports with the same addresses.
   const ofPorts = [...grouped(entries.map((entry) => [JSON.stringify(entry.port), entry])).values()]
   const together = grouped(ofPorts.map((offers) => [offers.map(identity).sort().join(), offers]))
   return [...together.values()].map((offers): EndpointSubset => {
@@ -112,13 +112,13 @@ export interface Group {
   readonly endpoints: ReadonlyArray<Endpoint>
 }
 
-/** What identifies the ports of a group. */
+/** The identity of a group's ports. */
 export const portsKey = (ports: ReadonlyArray<SlicePort> | null | undefined): string =>
   JSON.stringify(
     (ports ?? []).map(({ appProtocol, name, port, protocol }) => [name, protocol, port, appProtocol]).sort()
   )
 
-/** The endpoints of a Service in one address family; `zoneOf` tells the zone of a node. */
+/** The endpoints of a Service in one address family; `zoneOf` returns the zone of a node. */
 export const groups = (
   service: Service,
   pods: ReadonlyArray<Pod>,

@@ -1,5 +1,5 @@
 /**
- * `SimNodes`: the Node objects of simulated nodes, as their kubelets register and report them.
+ * `SimNodes`: the Node objects of simulated nodes, as their kubelets register and update them.
  *
  * Source: k8s.io/kubernetes/pkg/kubelet/{kubelet_node_status.go,nodestatus/setters.go}.
  */
@@ -14,21 +14,21 @@ export interface NodeOptions {
   readonly labels?: Readonly<Record<string, string>> | undefined
   readonly annotations?: Readonly<Record<string, string>> | undefined
   readonly taints?: ReadonlyArray<Taint> | undefined
-  /** What Pods may take: `{ cpu: "4", memory: "8Gi", pods: "110" }` by default. */
+  /** The resources for Pods: `{ cpu: "4", memory: "8Gi", pods: "110" }` by default. */
   readonly allocatable?: Readonly<Record<string, string>> | undefined
 }
 
 export const defaults = {
   allocatable: { cpu: "4", memory: "8Gi", "ephemeral-storage": "100Gi", pods: "110" },
-  /** How often a kubelet says that it is there, and how long that counts. */
+  /** How often a kubelet renews its Lease, and how long that is valid. */
   renewInterval: "10 seconds",
   leaseSeconds: 40
 } as const
 
-/** Where the leases of nodes are. */
+/** The namespace of the Leases of nodes. */
 export const leaseNamespace = "kube-node-lease"
 
-/** The conditions a kubelet reports: ready, and in no trouble. */
+/** The conditions of a healthy node. */
 const healthy = (now: string): ReadonlyArray<NodeCondition> => {
   const condition = (type: string, status: string, reason: string, message: string): NodeCondition => ({
     type,
@@ -46,7 +46,7 @@ const healthy = (now: string): ReadonlyArray<NodeCondition> => {
   ]
 }
 
-/** The conditions of a node that is back: what was so before keeps its transition time. */
+/** The conditions of a restored node. Those whose status is unchanged keep their transition time. */
 const conditions = (node: Node, now: string): ReadonlyArray<NodeCondition> =>
   healthy(now).map((condition) => {
     const before = node.status?.conditions?.find(({ type }) => type === condition.type)
@@ -54,7 +54,7 @@ const conditions = (node: Node, now: string): ReadonlyArray<NodeCondition> =>
     return since === undefined ? condition : { ...condition, lastTransitionTime: since }
   })
 
-/** Creates the Node; one that is there already is taken over as it is. */
+/** Creates the Node; an existing one is adopted as it is. */
 export const register = Effect.fnUntraced(function*(
   options: NodeOptions,
   address: string,
@@ -82,7 +82,7 @@ export const register = Effect.fnUntraced(function*(
   )
 })
 
-/** Writes the status of a node that is well. */
+/** Writes the status of a healthy node. */
 export const report = Effect.fnUntraced(function*(
   node: Node,
   options: NodeOptions,
@@ -113,7 +113,7 @@ export const report = Effect.fnUntraced(function*(
   yield* client.patch(Node, node, Patch.strategic({ status }), { subresource: "status" })
 })
 
-/** Says that a node is there, by its Lease. */
+/** Renews the Lease of a node. */
 export const renew = Effect.fnUntraced(function*(
   node: Node,
   now: string

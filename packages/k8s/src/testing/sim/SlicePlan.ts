@@ -1,8 +1,8 @@
 /**
- * `SlicePlan`: which EndpointSlices of a Service to make, change and delete, with as few writes as it takes. Pure.
+ * `SlicePlan`: the EndpointSlices of a Service to create, update and delete, with as few writes as possible. Pure.
  *
- * An endpoint stays in the slice it is in. New ones fill slices that change anyway, then one that has room for all of
- * them, then new slices of up to 100. A slice that would be deleted while another is made becomes that one. A Service
+ * An endpoint stays in its slice. New ones fill slices that change anyway, then one with room for all of them, then new
+ * slices of up to 100. If one slice would be deleted and another created, the first is updated instead. A Service
  * without endpoints has one slice without ports.
  *
  * Source: k8s.io/endpointslice/reconciler.go.
@@ -12,7 +12,7 @@ import * as JsonValue from "../../schema/JsonValue.ts"
 import { type Group, portsKey } from "./ServiceEndpoints.ts"
 
 export const defaults = {
-  /** Endpoints of a slice. */
+  /** The maximum number of endpoints in a slice. */
   capacity: 100
 } as const
 
@@ -30,7 +30,10 @@ interface Draft {
   changed: boolean
 }
 
-/** The plan for the slices of one address family; `isCurrent` tells whether all else of a slice is as it should be. */
+/**
+ * The plan for the slices of one address family; `isCurrent` tells whether everything but the endpoints of a slice is
+ * up to date.
+ */
 export const make = (
   existing: ReadonlyArray<EndpointSlice>,
   groups: ReadonlyMap<string, Group>,

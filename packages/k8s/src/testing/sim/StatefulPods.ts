@@ -1,5 +1,5 @@
 /**
- * `StatefulPods`: the identity of the Pods of a StatefulSet: names, labels, volumes, revisions. Pure.
+ * `StatefulPods`: the identity of a StatefulSet's Pods: names, labels, volumes, revisions. Pure.
  *
  * Source: k8s.io/kubernetes/pkg/controller/statefulset/stateful_set_utils.go.
  */
@@ -15,14 +15,14 @@ export const label = {
   podName: "statefulset.kubernetes.io/pod-name",
   podIndex: "apps.kubernetes.io/pod-index",
   revision: "controller-revision-hash",
-  /** On revisions. */
+  /** On ControllerRevisions. */
   hash: "controller.kubernetes.io/hash"
 } as const
 
 /** The first ordinal of the set. */
 export const startOf = ({ spec }: StatefulSet): number => spec.ordinals?.start ?? 0
 
-/** The set and ordinal that a name stands for. */
+/** The set and the ordinal in a Pod's name. */
 const parse = (name: string): { readonly parent: string; readonly ordinal: number } => {
   const match = /^(.*)-([0-9]+)$/s.exec(name)
   const ordinal = match === null ? -1 : Number(match[2])
@@ -32,14 +32,14 @@ const parse = (name: string): { readonly parent: string; readonly ordinal: numbe
 export const ordinalOf = (pod: { readonly metadata: PartialObjectMeta }): number =>
   parse(pod.metadata.name ?? "").ordinal
 
-/** True if the Pod's name is one that the set would give. */
+/** Whether the Pod's name is one that the set would generate. */
 export const isMember = (set: StatefulSet, pod: Pod): boolean => parse(pod.metadata.name).parent === set.metadata.name
 
-/** True if the ordinal is one the set asks for. */
+/** Whether the set has a replica with this ordinal. */
 export const isWanted = (set: StatefulSet, ordinal: number): boolean =>
   ordinal >= startOf(set) && ordinal < startOf(set) + (set.spec.replicas ?? 1)
 
-/** The claims of a Pod, by the name of their volume. */
+/** The claims of a Pod, by volume name. */
 export const claimsOf = (
   set: StatefulSet,
   ordinal: number
@@ -61,7 +61,7 @@ interface Named {
   readonly metadata: { readonly namespace: string; readonly name: string }
 }
 
-/** The volumes of a Pod with those of its claims in place. */
+/** The volumes of a Pod, with those of its claims. */
 const withClaims = (set: StatefulSet, ordinal: number, spec: Pod["spec"]): Pod["spec"] => {
   const claims = claimsOf(set, ordinal)
   if (claims.length === 0) return spec
@@ -94,7 +94,7 @@ export const make = (
   return { ...pod, spec: withClaims(set, ordinal, spec) }
 }
 
-/** The Pod with the identity it should have; the very same if it has it. */
+/** The Pod with its correct identity; the same value if it has that already. */
 export const identified = (set: StatefulSet, pod: Pod): Pod => {
   const ordinal = ordinalOf(pod)
   const claims = claimsOf(set, ordinal)
@@ -110,10 +110,10 @@ export const identified = (set: StatefulSet, pod: Pod): Pod => {
   }
 }
 
-/** The revision the Pod was made of. */
+/** The revision from which the Pod was created. */
 export const revisionOf = (pod: Pod): string => pod.metadata.labels?.[label.revision] ?? ""
 
-/** Pods up to here stay at the current revision when they are made anew. */
+/** Whether a new Pod with this ordinal is created from the current revision rather than the update revision. */
 export const keepsCurrent = (set: StatefulSet, ordinal: number): boolean => {
   const { rollingUpdate, type = "RollingUpdate" } = set.spec.updateStrategy ?? {}
   const below = rollingUpdate === undefined
@@ -122,13 +122,13 @@ export const keepsCurrent = (set: StatefulSet, ordinal: number): boolean => {
   return ordinal < startOf(set) + below
 }
 
-/** How many Pods may be unavailable at once during an update. */
+/** The number of Pods that may be unavailable at once during an update. */
 export const maxUnavailable = ({ spec }: StatefulSet): number => {
   const value = spec.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1
   return Math.max(1, scaled(value, spec.replicas ?? 1, "down"))
 }
 
-/** Running, ready long enough, and not on its way out. */
+/** Ready for long enough, and not being deleted. */
 export const isAvailable = (set: StatefulSet, pod: Pod, now: number): boolean =>
   pod.metadata.deletionTimestamp === undefined && PodFacts.isAvailable(pod, set.spec.minReadySeconds ?? 0, now)
 

@@ -5,18 +5,18 @@ import { withoutZeros } from "./Numbers.ts"
 import * as PodFacts from "./PodFacts.ts"
 import { isRunningAndReady, revisionOf } from "./StatefulPods.ts"
 
-/** The names of the revisions a set is going from and to, and how often their hashes collided. */
+/** The names of the current revision and the update revision, and the number of hash collisions. */
 export interface Versions {
   readonly current: string
   readonly update: string
   readonly collisions: number
 }
 
-/** The status in the form that equal ones share. */
+/** The canonical form of a status, without zeros. */
 export const plain = (status: StatefulSetStatus | undefined): StatefulSetStatus =>
   withoutZeros(status ?? { replicas: 0 }, ["replicas", "availableReplicas", "collisionCount"])
 
-/** Counts of the Pods. `deleted`: Pods of the current revision just given up for the update. */
+/** The counts of the Pods. `deleted`: Pods of the current revision that were just deleted for the update. */
 export const counts = (
   set: StatefulSet,
   versions: Versions,

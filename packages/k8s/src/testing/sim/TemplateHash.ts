@@ -1,12 +1,13 @@
 /**
- * `TemplateHash`: the hash of a Pod template that names ReplicaSets and the revisions of DaemonSets.
+ * `TemplateHash`: the hash of a Pod template in the names of ReplicaSets and of DaemonSet revisions.
  *
- * A real controller hashes the template as Go's spew prints its struct, every field and type name included: so does
- * this, with the structs of Kubernetes 1.35. The same template has the same hash as in a cluster of that version; other
- * versions have other fields and so other hashes. Not exact: quantities beyond 64 bits, and with fractions of binary
- * units.
+ * A real controller hashes the template as Go's spew prints the struct, with all fields and type names. This does the
+ * same with the structs of Kubernetes 1.35, so a template has the same hash as in a cluster of that version. Other
+ * versions have other fields, and so other hashes. Inexact for quantities beyond 64 bits, and for those with fractions
+ * of binary units.
  *
- * Source: k8s.io/kubernetes/pkg/controller/controller_utils.go (ComputeHash), pkg/util/hash; github.com/davecgh/go-spew.
+ * Source: k8s.io/kubernetes/pkg/controller/controller_utils.go (ComputeHash), pkg/util/hash;
+ * github.com/davecgh/go-spew.
  */
 import type { PodTemplateSpec } from "../../kinds/core.v1.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
@@ -15,10 +16,10 @@ import { fnv1a, safe, utf8 } from "./Hash.ts"
 
 interface Field {
   readonly name: string
-  /** `""` for the fields of the struct itself. */
+  /** `""` for embedded fields. */
   readonly json: string
   readonly type: string
-  /** Of a named type that is no struct. */
+  /** The kind of a named type other than a struct. */
   readonly kind: string
 }
 
@@ -29,7 +30,7 @@ const parseField = (text: string): Field => {
   return { name, json: json ?? name[0]!.toLowerCase() + name.slice(1), type, kind }
 }
 
-/** The structs of a table as in `GoPodTemplate`. */
+/** Parses the structs in `GoPodTemplate`. */
 export const parseStructs = (table: string): Structs =>
   new Map(
     table.trim().split("\n").map((line) => {
@@ -47,7 +48,7 @@ const time = "{wall:(uint64)0 ext:(int64)0 loc:(*time.Location)<nil>}"
 
 const decimals: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, "": 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 }
 
-/** A quantity as its struct is printed. */
+/** A quantity as spew prints the struct. */
 const quantity = (value: unknown): string => {
   const text = isEmpty(value) ? "" : String(value)
   const [, sign = "", whole = "", fraction = "", suffix = ""] =
@@ -73,7 +74,7 @@ const maps: Readonly<Record<string, string>> = {
   "v1.ResourceList": "resource.Quantity"
 }
 
-/** A value without its type, as spew prints it within a list or map, or after the type. */
+/** A value without its type, as spew prints it in a list or map, or after the type. */
 const body = (all: Structs, type: string, kind: string, value: unknown): string => {
   if (type.startsWith("*")) return isAbsent(value) ? "<nil>" : body(all, type.slice(1), kind, value)
   if (type === "[]uint8") return isEmpty(value) ? "<nil>" : String(value)
@@ -115,7 +116,7 @@ const printField = (all: Structs, { json, kind, type }: Field, value: unknown): 
 export const print = (all: Structs, template: PodTemplateSpec | undefined): string =>
   `(v1.PodTemplateSpec)${body(all, "v1.PodTemplateSpec", "", template)}`
 
-/** The hash; collisions make it another one. */
+/** The hash of a template; `collisions` changes it. */
 export const templateHash = (template: PodTemplateSpec | undefined, collisions: number | undefined): string => {
   structs ??= parseStructs(goPodTemplate)
   const hash = fnv1a(utf8(print(structs, template)))

@@ -1,6 +1,6 @@
 /**
- * `Triggers`: which owners deserve a look because of a change: of the owner itself, of what it owns or owned, and of
- * what nobody controls but its selector matches.
+ * `Triggers`: which owners to sync after a change: of the owner itself, of what it owns or owned, and of objects
+ * without a controller that match its selector.
  *
  * Source: the event handlers of k8s.io/kubernetes/pkg/controller/replicaset/replica_set.go.
  */
@@ -10,13 +10,13 @@ import type { Agenda } from "./Agenda.ts"
 import { matcher } from "./Claims.ts"
 import type { Informer } from "./Informers.ts"
 
-/** The key of the owner of that kind that controls the object. */
+/** The key of the object's controlling owner, if it is of that kind. */
 export const ownerKey = (resource: Resource.Any, object: KubeObject | undefined): string | undefined => {
   const owner = object === undefined ? undefined : controllerOf(object)
   return owner?.kind === resource.kind ? `${object!.metadata.namespace}/${owner.name}` : undefined
 }
 
-/** Puts owners on the agenda. */
+/** Schedules the owners on the agenda. */
 export const wakeOwners = <O extends KubeObject, A extends KubeObject>(
   agenda: Agenda,
   resource: Resource.Any,
