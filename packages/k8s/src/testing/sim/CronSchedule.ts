@@ -12,6 +12,7 @@ import * as Cron from "effect/Cron"
 import * as DateTime from "effect/DateTime"
 import * as Option from "effect/Option"
 import * as Result from "effect/Result"
+import * as GoDuration from "../../schema/GoDuration.ts"
 import * as CronFields from "./CronFields.ts"
 import type { CronJob } from "../../kinds/batch.v1.ts"
 
@@ -30,20 +31,10 @@ const macros: Readonly<Record<string, string>> = {
   "@hourly": "0 * * * *"
 }
 
-const units: Readonly<Record<string, number>> = { h: 3600, m: 60, s: 1 }
-
-/**
- * The whole seconds in a duration such as `1h30m`, at least 1; undefined if it is invalid or has units below a second.
- */
-const seconds = (text: string): number | undefined =>
-  /^(\d+(\.\d+)?[hms])+$/.test(text)
-    ? Math.max(
-      1,
-      Math.floor(
-        [...text.matchAll(/([\d.]+)([hms])/g)].reduce((sum, [, count, unit]) => sum + Number(count) * units[unit!]!, 0)
-      )
-    )
-    : undefined
+/** The whole seconds in a duration of Go such as `1h30m`, at least 1. */
+const seconds = (text: string): number =>
+  // Microseconds first: 4.35 hours are a little less than 261 minutes in floating point.
+  Math.max(1, Math.floor(Math.round(GoDuration.millis(text) * 1000) / 1_000_000))
 
 const every = (period: number): Schedule => ({ next: (after) => (Math.floor(after / 1000) + period) * 1000 })
 
@@ -61,20 +52,6 @@ const calendar = (cron: Cron.Cron): Schedule => ({
 
 export const isZone = (zone: string): boolean => Option.isSome(DateTime.zoneMakeNamed(zone))
 
-/** Go's error for an invalid duration. */
-const durationFault = (text: string): string => {
-  let rest = text.replace(/^[+-]/, "")
-  for (let part = /^(?:\d+(?:\.\d*)?|\.\d+)/.exec(rest); part !== null; part = /^(?:\d+(?:\.\d*)?|\.\d+)/.exec(rest)) {
-    const [unit] = /^[^.0-9]*/.exec(rest.slice(part[0].length))!
-    if (unit === "") return `missing unit in duration ${JSON.stringify(text)}`
-    if (!/^(?:ns|us|µs|μs|ms|s|m|h)$/.test(unit)) {
-      return `unknown unit ${JSON.stringify(unit)} in duration ${JSON.stringify(text)}`
-    }
-    rest = rest.slice(part[0].length + unit.length)
-  }
-  return `invalid duration ${JSON.stringify(text)}`
-}
-
 /** A schedule that begins with `@`, which must be written exactly. */
 const described = (text: string): Result.Result<Schedule | string, string> => {
   if (!text.startsWith("@every ")) {
@@ -82,10 +59,10 @@ const described = (text: string): Result.Result<Schedule | string, string> => {
     return expression === undefined ? Result.fail(`unrecognized descriptor: ${text}`) : Result.succeed(expression)
   }
   const length = text.slice("@every ".length)
-  const period = seconds(length)
-  return period === undefined
-    ? Result.fail(`failed to parse duration ${text}: time: ${durationFault(length)}`)
-    : Result.succeed(every(period))
+  const fault = GoDuration.fault(length)
+  return fault === undefined
+    ? Result.succeed(every(seconds(length)))
+    : Result.fail(`failed to parse duration ${text}: ${fault}`)
 }
 
 /** Parses a schedule, or says why it is invalid. */
