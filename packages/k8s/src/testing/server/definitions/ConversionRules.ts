@@ -50,10 +50,9 @@ const configFaults = (config: unknown): Faults => {
   if ((service === undefined) === (url === undefined)) {
     return [FieldError.required(at_, "exactly one of url or service is required")]
   }
-  if (service === undefined) return ClientConfigRules.urlFaults(String(url), `${at_}.url`)
-  // The real server passes name and namespace in the wrong order, so its faults name the other one.
-  const swapped = { ...(service as object), name: at(service, "namespace"), namespace: at(service, "name") }
-  return ClientConfigRules.serviceFaults(swapped, `${at_}.service`)
+  return service === undefined
+    ? ClientConfigRules.urlFaults(String(url), `${at_}.url`)
+    : ClientConfigRules.serviceFaults(service, `${at_}.service`)
 }
 
 /** An invalid caBundle cannot replace a valid one. */

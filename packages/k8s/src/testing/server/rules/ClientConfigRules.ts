@@ -1,5 +1,5 @@
 /**
- * `ClientConfigRules`: validates a webhook's `clientConfig`, for admission and conversion: a URL or a Service, and the
+ * `ClientConfigRules`: validates the `clientConfig` of admission and conversion webhooks: a URL or a Service, and the
  * caBundle.
  *
  * Source: k8s.io/apiserver/pkg/util/webhook/validation.go.
@@ -15,7 +15,7 @@ type Faults = ReadonlyArray<FieldError.FieldError>
 
 const form = "; desired format: https://host[/path]"
 
-/** Faults of a URL. */
+/** Faults of a URL, which must be https and have only a host and a path. */
 export const urlFaults = (text: string, path: string): Faults => {
   const parsed = GoUrl.parse(text)
   if (Result.isFailure(parsed)) {
@@ -49,12 +49,12 @@ const pathFaults = (text: string, path: string): Faults => {
 
 /** Faults of a reference to a Service. */
 export const serviceFaults = (service: unknown, path: string): Faults => {
-  const port = at(service, "port") ?? 443
+  const port = at(service, "port")
   const where = at(service, "path")
   return [
-    ...["name", "namespace"].filter((key) => stringAt(service, key) === "").map((key) =>
-      FieldError.required(`${path}.${key}`, "")
-    ),
+    // The callers in the real server pass name and namespace in the wrong order, so each fault names the other one.
+    ...(stringAt(service, "namespace") === "" ? [FieldError.required(`${path}.name`, "")] : []),
+    ...(stringAt(service, "name") === "" ? [FieldError.required(`${path}.namespace`, "")] : []),
     ...(typeof port === "number" && (port < 1 || port > 65535)
       ? [FieldError.invalid(`${path}.port`, port, "port is not valid: must be between 1 and 65535, inclusive")]
       : []),

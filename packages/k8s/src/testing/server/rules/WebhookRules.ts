@@ -13,8 +13,8 @@ import * as MatchConditions from "../../../cel/MatchConditions.ts"
 import * as FieldError from "../../../schema/FieldError.ts"
 import type * as JsonValue from "../../../schema/JsonValue.ts"
 import type { Strategy } from "../Strategy.ts"
+import * as ClientConfigRules from "./ClientConfigRules.ts"
 import * as LabelSelectorRules from "./LabelSelectorRules.ts"
-import * as UrlRules from "./UrlRules.ts"
 
 type Faults = ReadonlyArray<FieldError.FieldError>
 
@@ -142,8 +142,8 @@ const clientFaults = (config: unknown, path: string): Faults => {
     return [FieldError.required(path, "exactly one of url or service is required")]
   }
   return url === undefined
-    ? UrlRules.serviceFaults(service, `${path}.service`)
-    : UrlRules.urlFaults(String(url), `${path}.url`)
+    ? ClientConfigRules.serviceFaults(service, `${path}.service`)
+    : ClientConfigRules.urlFaults(String(url), `${path}.url`)
 }
 
 const versionFaults = (versions: ReadonlyArray<unknown>, path: string): Faults => {

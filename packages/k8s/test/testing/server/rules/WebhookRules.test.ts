@@ -1,6 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as FieldError from "../../../../src/schema/FieldError.ts"
-import * as UrlRules from "../../../../src/testing/server/rules/UrlRules.ts"
 import * as WebhookRules from "../../../../src/testing/server/rules/WebhookRules.ts"
 
 const hook = (fields: object = {}) => ({
@@ -76,15 +75,21 @@ describe("WebhookRules", () => {
   })
 
   it("a URL is https, a host and a path", () => {
-    const url = (text: string) => UrlRules.urlFaults(text, "u").map(FieldError.format)
+    const url = (text: string) => faults(hook({ clientConfig: { url: text } }))
+    const unread = (text: string, why: string) =>
+      "webhooks[0].clientConfig.url: Required value: url must be a valid URL: " +
+      `parse ${JSON.stringify(text)}: ${why}; desired format: https://host[/path]`
     for (const good of ["https://h", "https://h:8443/a/b/", "https://[::1]:1/x"]) assert.deepStrictEqual(url(good), [])
     assert.lengthOf(url("h"), 2)
-    assert.deepStrictEqual(url("https://h:x/"), [
-      "u: Required value: url must be a valid URL: parse \"https://h:x/\": invalid port \":x\" after host; " +
-      "desired format: https://host[/path]"
-    ])
-    assert.deepStrictEqual(url(":x"), [
-      "u: Required value: url must be a valid URL: parse \":x\": missing protocol scheme; desired format: https://host[/path]"
+    assert.deepStrictEqual(url("https://h:x/"), [unread("https://h:x/", "invalid port \":x\" after host")])
+    assert.deepStrictEqual(url(":x"), [unread(":x", "missing protocol scheme")])
+    assert.deepStrictEqual(url("https://h/%zz"), [unread("https://h/%zz", "invalid URL escape \"%zz\"")])
+    assert.deepStrictEqual(url("https://h h/"), [unread("https://h h/", "invalid character \" \" in host name")])
+  })
+
+  it("faults of a Service name the other field, as the real server's do", () => {
+    assert.deepStrictEqual(faults(hook({ clientConfig: { service: { namespace: "n" } } })), [
+      "webhooks[0].clientConfig.service.namespace: Required value"
     ])
   })
 })
