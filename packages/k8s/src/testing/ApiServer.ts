@@ -95,9 +95,14 @@ export interface Options {
   readonly compactionInterval?: Duration.Input
   readonly watchBacklog?: number
   readonly eventTimeToLive?: Duration.Input
-  /** Admission plugins, or functions that make them for a server. They run after the built-in ones. */
+  /**
+   * Admission plugins, or functions that make them for a server. They run after the built-in ones, but before policies,
+   * webhooks and quotas.
+   */
   readonly admission?: ReadonlyArray<Admission.Plugin | Plugins.Factory>
-  /** What answers webhooks and aggregated APIs; by default the reference `Backends` in the context of the server. */
+  /**
+   * What answers webhooks and aggregated APIs; by default the reference `Backends` in context when the server is built.
+   */
   readonly backends?: Backends.Service
   /**
    * The initial content of the store, as returned by `image` of another server, instead of that of a new cluster. Such

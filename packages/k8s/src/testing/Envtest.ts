@@ -103,7 +103,7 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
       commonName: apiServerProgram,
       hosts: ["127.0.0.1", "localhost", "kubernetes.default.svc"]
     })
-    // The authority by which aggregated API servers recognize this server.
+    // The authority by which aggregated API servers recognise this server.
     const proxyAuthority = yield* Certificates.authority({ now, commonName: "front-proxy-ca" })
     const proxy = yield* Certificates.issue(proxyAuthority, { now, commonName: frontProxyClient })
     const [etcdPort, etcdPeerPort, apiPort, managerPort] = yield* freePorts

@@ -4,8 +4,8 @@
  * Lists are atomic unless the document gives them a list type or else a merging patch strategy. The type knows which
  * fields a Go struct always contains, because that affects ownership: of a Deployment's `template`, which is always
  * present, only the parts are owned; of a container's `securityContext`, the whole and the parts. A string or number
- * that is always present has the empty value as its default, so a list item without it has a key. Each definition is
- * converted once, when it is first needed.
+ * that is always present defaults to the empty value, so that a list item without it still has a key. Each definition
+ * is converted once, when it is first needed.
  *
  * Source: k8s.io/kube-openapi/pkg/schemaconv/openapi.go and pkg/generators (`defaultFromComments`,
  * `mustEnforceDefault`).

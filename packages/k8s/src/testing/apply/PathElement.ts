@@ -62,7 +62,7 @@ const contentOf = (element: PathElement): unknown => {
   return content
 }
 
-/** Canonicalizes an element: `undefined` for an unknown kind, an error if it is invalid. */
+/** An element in canonical form: `undefined` for an unknown kind, an error if it is invalid. */
 export const read = (text: string): { readonly element: PathElement | undefined } | { readonly error: string } => {
   if (text.length < 2) return { error: "key must be 2 characters long:" }
   if (text[1] !== ":") return { error: `missing colon: ${text}` }

@@ -28,7 +28,7 @@ const everything: ReadonlyArray<PolicyRule.PolicyRule> = [
   { verbs: ["*"], nonResourceURLs: ["*"] }
 ]
 
-/** The name of a missing role's kind in this refusal. */
+/** The plural of a missing role's kind, as this refusal prints it. */
 const plural = (kind: string): string => `${kind.toLowerCase()}s`
 
 /** Why a user may not grant these rules; undefined if the user has them all. */

@@ -22,7 +22,7 @@ import type { StatusError } from "../../api/StatusError.ts"
  */
 export type MetadataJudge = "builtIn" | "machinery" | "registry"
 
-/** The behavior of a kind. Functions never mutate their arguments. */
+/** The behaviour of a kind. Functions never mutate their arguments. */
 export interface Strategy extends Deletion {
   /**
    * Whether `metadata.generation` is 1 for a new object (`first`), increased with every change of the desired state

@@ -3,7 +3,7 @@
  *
  * In the kinds that `Defaults.partsOf` names, reading a part (`spec`, `status`) and applying its defaults depends only
  * on that part. So results are cached by the JSON text of the part, frozen, and reused: a simulation that creates the
- * same Pods again and again reads them once, and later code recognizes an equal part by its identity. A part that
+ * same Pods again and again reads them once, and later code recognises an equal part by its identity. A part that
  * reading does not change is returned as it is, and a stored part is not read at all.
  *
  * For bodies with faults, unknown fields, or empty lists that must be preserved, `read` returns `undefined`, and the

@@ -266,7 +266,7 @@ export const served = (
 }
 
 /**
- * The paths of a definition whose names are accepted but that cannot be served, because its conversion webhook cannot
+ * The paths of a definition whose names are accepted but which cannot be served, because its conversion webhook cannot
  * be called.
  */
 export const unready = (definition: KubeObject): ReadonlyArray<ResourcePath> => {

@@ -1,5 +1,5 @@
 /**
- * `Restoring`: words why a patched object cannot be decoded as the converter does that strategic merge patches use.
+ * `Restoring`: why a patched object cannot be decoded, in the words of the converter that strategic merge patches use.
  *
  * Other bodies are decoded by the JSON decoder, whose errors name fields and types. The converter's errors name only Go
  * kinds.

@@ -74,7 +74,7 @@ const sourcesFaults = (spec: unknown, path: string): Faults => {
     ...sourceFaults(reference, `${path}.dataSourceRef`),
     ...(source === undefined || reference === undefined || (agree && stringAt(reference, "namespace") === "")
       ? []
-      // The server prints the path, whose fields are not visible in JSON.
+      // The server passes the field path as the value, which JSON prints as an empty object.
       : [FieldError.invalidPrinted(path, "{}", why)])
   ]
 }

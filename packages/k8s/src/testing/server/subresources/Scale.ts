@@ -61,7 +61,7 @@ const pathsOf = ({ resource: { custom } }: Exchange.Exchange): ScalePaths => cus
 const fieldOf = (exchange: Exchange.Exchange): string =>
   FieldError.quote(`.${pathsOf(exchange).specReplicas.join(".")}`)
 
-/** The placeholder for replicas that an object does not have, so that a write can be recognized. */
+/** The placeholder for replicas that an object does not have, so that a write can be recognised. */
 const unset = -(2 ** 31)
 
 /** The Scale of an object, which may have no replicas. */

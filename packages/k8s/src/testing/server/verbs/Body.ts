@@ -89,7 +89,7 @@ export const decode = (
   merged = false
 ): Effect.Effect<KubeObject, Refused> => {
   const { resource } = exchange
-  // Unknown fields of a built-in kind are dropped before, however deeply nested.
+  // The depth of a built-in kind is checked after decoding, which drops unknown fields.
   const fault = (resource.custom === undefined ? undefined : Bodies.depthFault(exchange, body)) ??
     kindFault(exchange, body)
   if (fault !== undefined) return Effect.fail(fault)
