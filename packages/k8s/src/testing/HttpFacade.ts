@@ -1,11 +1,14 @@
 /**
  * `HttpFacade`: the in-memory API server on a TCP port, for kubectl and any other client.
  *
- * It listens only on 127.0.0.1, with HTTPS and a certificate from an authority made for this facade (or with plain HTTP
- * on request). The user of a request is that of its client certificate or bearer token, or else `system:anonymous`,
- * which the cluster's roles allow to see little. Bodies are JSON or YAML in both directions; request bodies may also be
- * protobuf. A watch sends one line of JSON per event, chunked, as the event happens; it ends when the client
- * disconnects. Closing the layer's scope ends every watch cleanly and closes every connection.
+ * Guarantees:
+ * - It listens only on 127.0.0.1, with HTTPS and a certificate from an authority made for this facade (or with plain
+ *   HTTP on request).
+ * - The user of a request is that of its client certificate or bearer token, or else `system:anonymous`, which the
+ *   cluster's roles allow to see little.
+ * - Bodies are JSON or YAML in both directions; request bodies may also be protobuf.
+ * - A watch sends one line of JSON per event, chunked, as the event happens. It ends when the client disconnects.
+ * - Closing the layer's scope ends every watch cleanly and closes every connection.
  *
  * The facade only translates between bytes and values. The `ApiServer` decides what a request means and who may make
  * it, and runs on the Clock and Random in context as always. Only `/openapi/...` is answered by the facade itself (see

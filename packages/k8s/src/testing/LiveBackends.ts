@@ -1,9 +1,12 @@
 /**
  * `LiveBackends`: backends over HTTPS, for a server on a TCP port and the operators that run beside it.
  *
- * The certificate is verified against the caBundle (without one, against the system's authorities) and must be issued
- * for `service.namespace.svc` or the host of the URL. Connections are kept and reused. A call that is interrupted or
- * times out is aborted on the wire, in real time, whatever `Clock` is in context. Bodies are streamed.
+ * Guarantees:
+ * - The certificate is verified against the caBundle (without one, against the system's authorities) and must be issued
+ *   for `service.namespace.svc` or the host of the URL.
+ * - Connections are kept and reused.
+ * - A call that is interrupted or times out is aborted on the wire, in real time, whatever `Clock` is in context.
+ * - Bodies are streamed.
  *
  * A Service resolves to the first of: its entry in `services`, its `externalName`, a ready address of its Endpoints. If
  * it has none of these the connection is refused, since cluster IPs are not routed here.
