@@ -100,5 +100,5 @@ const command = Command.make("bench", flags, ({ json, only, quick, svg }) =>
 
 Command.run(command, { version: "0.1.0" }).pipe(
   Effect.provide(NodeServices.layer),
-  Main.makeRunMain({ report: Main.reportToPerson("bench") })
+  Main.makeRunMain({ report: Main.reportToPerson("bench"), task: true })
 )

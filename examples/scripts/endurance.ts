@@ -120,5 +120,5 @@ Command.make("endurance").pipe(
   Command.withDescription("What a simulation must stand for long"),
   Command.run({ version: "0.1.0" }),
   Effect.provide(NodeServices.layer),
-  Main.makeRunMain({ report: Main.reportToPerson("endurance") })
+  Main.makeRunMain({ report: Main.reportToPerson("endurance"), task: true })
 )

@@ -148,5 +148,5 @@ const command = Command.make(
 
 Command.run(command, { version: "0.1.0" }).pipe(
   Effect.provide(NodeServices.layer),
-  Main.makeRunMain({ report: Main.reportToPerson("simulate") })
+  Main.makeRunMain({ report: Main.reportToPerson("simulate"), task: true })
 )

@@ -5,7 +5,7 @@
  * replayed by its token.
  */
 import { Simulation } from "@effect-operator/k8s/testing"
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 import { scenarios } from "../test/support/Scenarios.ts"
 
@@ -42,13 +42,24 @@ export type Outcome =
     readonly coverage: Simulation.Coverage | undefined
   }
 
-export const explore = ({ example, options }: Asked): Outcome => {
-  const scenario = scenarios.find(({ name }) => name === example)!
-  const outcome = Effect.runSync(Effect.result(Simulation.checkConvergence(scenario, options)))
-  if (Result.isSuccess(outcome)) return { _tag: "Converges", report: outcome.success }
-  const { coverage, html, message, oracle, replay, runs } = outcome.failure
-  return { _tag: "Diverges", message, oracle, replay, html: html(), runs, coverage }
-}
+export const explore = ({ example, options }: Asked): Effect.Effect<Outcome> =>
+  Effect.suspend(() => {
+    const scenario = scenarios.find(({ name }) => name === example)!
+    return Simulation.checkConvergence(scenario, options)
+  }).pipe(
+    Effect.match({
+      onSuccess: (report): Outcome => ({ _tag: "Converges", report }),
+      onFailure: ({ coverage, html, message, oracle, replay, runs }): Outcome => ({
+        _tag: "Diverges",
+        message,
+        oracle,
+        replay,
+        html: html(),
+        runs,
+        coverage
+      })
+    })
+  )
 
 const inThread = (asked: Asked): Effect.Effect<Outcome> =>
   Effect.callback((resume) => {
@@ -60,7 +71,7 @@ const inThread = (asked: Asked): Effect.Effect<Outcome> =>
 
 /** Explores in this many threads, and stops at the first part that diverges. */
 export const exploreInThreads = (asked: Asked, threads: number): Effect.Effect<Outcome> => {
-  if (threads === 1) return Effect.sync(() => explore(asked))
+  if (threads === 1) return explore(asked)
   const parts = Array.from({ length: threads }, (_, index) => {
     const runs = Math.ceil((asked.options.runs ?? Simulation.defaults.runs) / threads)
     const part = shareOf(asked.options.part ?? undivided, index, threads)
@@ -76,4 +87,4 @@ export const exploreInThreads = (asked: Asked, threads: number): Effect.Effect<O
   )
 }
 
-if (!isMainThread) parentPort?.postMessage(explore(workerData as Asked), [])
+if (!isMainThread) parentPort?.postMessage(await Effect.runPromise(explore(workerData as Asked)), [])

@@ -37,6 +37,9 @@ const signals = ["SIGINT", "SIGTERM"] as const
 export const exitCode = (exit: Exit.Exit<unknown, unknown>, signalled: boolean): number =>
   Exit.isSuccess(exit) || (signalled && Cause.hasInterruptsOnly(exit.cause)) ? 0 : 1
 
+/** The exit code of a process that a signal ended, as shells have it. */
+const codeOf = (signal: (typeof signals)[number]): number => 128 + Os.constants.signals[signal]
+
 /** JSON, or readable lines if standard output is a terminal. */
 export const layerLogger = Logging.layer()
 
@@ -48,6 +51,11 @@ export interface Options {
    * default.
    */
   readonly environment?: boolean | undefined
+  /**
+   * Whether the program has work to complete, unlike a server: one that a signal interrupts exits with 128 plus the
+   * signal's number, as its work is not done. False by default.
+   */
+  readonly task?: boolean | undefined
 }
 
 /**
@@ -115,24 +123,29 @@ const heedingStray = <A, E>(program: Effect.Effect<A, E>, onStray: () => void): 
 /** Runs a program as the main process. */
 export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A, E>): void => {
   const report = options.report ?? reportToLog
-  let signalled = false
+  let signalled: (typeof signals)[number] | undefined
   let strayed = false
   const termination = Termination.make()
   const run = Runtime.makeRunMain(({ fiber, teardown }) => {
     if (options.environment === true) outliveStreams()
     const onSignal = (signal: (typeof signals)[number]) => {
-      if (signalled) process.exit(128 + Os.constants.signals[signal])
-      signalled = true
+      if (signalled !== undefined) process.exit(codeOf(signal))
+      signalled = signal
       if (signal === "SIGTERM") termination.request()
       fiber.interruptUnsafe(fiber.id)
     }
     for (const signal of signals) process.on(signal, onSignal)
     fiber.addObserver((exit) => teardown(exit, (code) => process.exit(code)))
   })
+  const ended = (exit: Exit.Exit<unknown, unknown>): number => {
+    const code = exitCode(exit, signalled !== undefined)
+    const interrupted = options.task === true && Exit.isFailure(exit) && code === 0
+    return interrupted && signalled !== undefined ? codeOf(signalled) : code
+  }
   let told = false
   const reporting = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<A, E> =>
     Effect.onExit(effect, (exit) => {
-      if (told || Exit.isSuccess(exit) || exitCode(exit, signalled) === 0) return Effect.void
+      if (told || Exit.isSuccess(exit) || exitCode(exit, signalled !== undefined) === 0) return Effect.void
       told = true
       if (strayed && Cause.hasInterruptsOnly(exit.cause)) return Effect.void
       return Cause.hasInterruptsOnly(exit.cause)
@@ -149,7 +162,7 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
   const terminating = Effect.provideService(reported, Termination.Termination, termination)
   run(Effect.provide(terminating, layerLogger), {
     disableErrorReporting: true,
-    teardown: (exit, onExit) => onExit(strayed ? 1 : exitCode(exit, signalled))
+    teardown: (exit, onExit) => onExit(strayed ? 1 : ended(exit))
   })
 }
 

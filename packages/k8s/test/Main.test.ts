@@ -19,7 +19,7 @@ const run = (
   program: string,
   signals: ReadonlyArray<NodeJS.Signals> = [],
   env: Readonly<Record<string, string>> = {},
-  { deaf = false } = {}
+  { deaf = false, runner = "runMain" } = {}
 ): Effect.Effect<Ended, never, Scope.Scope> =>
   Effect.flatMap(
     Effect.acquireRelease(
@@ -28,8 +28,10 @@ const run = (
           "--conditions=op-source",
           "--input-type=module",
           "--eval",
-          `import { Config, Effect, Logger } from "effect"; import { runMain } from ${JSON.stringify(main)};
-          import * as Linger from ${JSON.stringify(linger)}; runMain(${program})`
+          `import { Config, Effect, Logger } from "effect"; import { makeRunMain, runMain } from ${
+            JSON.stringify(main)
+          };
+          import * as Linger from ${JSON.stringify(linger)}; ${runner}(${program})`
         ], {
           cwd: import.meta.dirname,
           env: { ...process.env, ...env },
@@ -89,6 +91,19 @@ describe("runMain", () => {
         assert.strictEqual(code, 0)
         assert.include(output, "finalized")
       }
+    }))
+
+  it.live("exits as one that a signal ended if its work is not done", () =>
+    Effect.gen(function*() {
+      const task = { runner: "makeRunMain({ task: true })" }
+      const finalized = `Effect.log("finalized")`
+      for (const [signal, expected] of [["SIGTERM", 143], ["SIGINT", 130]] as const) {
+        const { code, output } = yield* run(parked(finalized), [signal], {}, task)
+        assert.strictEqual(code, expected)
+        assert.include(output, "finalized")
+      }
+      assert.strictEqual((yield* run("Effect.void", [], {}, task)).code, 0)
+      assert.strictEqual((yield* run(`Effect.fail("x")`, [], {}, task)).code, 1)
     }))
 
   it.live("what is thrown where nobody waits for it is logged at once, and the finalizers run; the next ends it", () =>

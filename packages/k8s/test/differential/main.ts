@@ -105,5 +105,5 @@ const command = Command.make(
 
 Command.run(command, { version: "0.1.0" }).pipe(
   Effect.provide(NodeServices.layer),
-  Main.makeRunMain({ report: Main.reportToPerson("differential") })
+  Main.makeRunMain({ report: Main.reportToPerson("differential"), task: true })
 )

@@ -45,5 +45,5 @@ const command = Command.make("faults", flags, ({ concurrency, plans, seed }) =>
 
 Command.run(command, { version: "0.1.0" }).pipe(
   Effect.provide(NodeServices.layer),
-  Main.makeRunMain({ report: Main.reportToPerson("faults") })
+  Main.makeRunMain({ report: Main.reportToPerson("faults"), task: true })
 )

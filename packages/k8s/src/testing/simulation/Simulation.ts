@@ -32,6 +32,7 @@ import type { Options } from "./exploring/Given.ts"
 import { withHindsight } from "./exploring/Hindsight.ts"
 import * as Shares from "./exploring/Shares.ts"
 import { shrink } from "./exploring/Shrink.ts"
+import * as Turns from "./exploring/Turns.ts"
 import { judge } from "./oracles/Judge.ts"
 import type { Oracle } from "./oracles/Oracle.ts"
 import * as Oracles from "./oracles/Oracles.ts"
@@ -177,20 +178,22 @@ const nothing: ConvergenceReport = {
   drawn: 1
 }
 
-/** Explores a scenario; fails with the smallest story that goes wrong. A token that is none of the scenario's dies. */
+/**
+ * Explores a scenario; fails with the smallest story that goes wrong. A token that is none of the scenario's dies.
+ * It can be interrupted, and other fibers, timers and signals have their turn, between any two runs.
+ */
 export const checkConvergence = (
   given: Scenario,
   options: Options = {}
 ): Effect.Effect<ConvergenceReport, ConvergenceFailure> =>
-  Effect.suspend(() => {
+  Effect.gen(function*() {
     const wrong = Given.fault(given, options)
-    if (wrong !== undefined) return Effect.die(new Error(wrong))
+    if (wrong !== undefined) return yield* Effect.die(new Error(wrong))
     const oracles = Oracles.among(options.oracles ?? [])
     if (options.replay !== undefined) {
       const divergence = replayed(given, oracles, options.replay)
-      return divergence === undefined
-        ? Effect.succeed(nothing)
-        : Effect.fail(failure(patient(given, divergence.seed), divergence, 1, undefined))
+      if (divergence === undefined) return nothing
+      return yield* failure(patient(given, divergence.seed), divergence, 1, undefined)
     }
     const after = (input: Duration.Input) => realNow() + Duration.toMillis(Duration.fromInputUnsafe(input))
     const seed = options.seed ?? defaults.seed
@@ -205,7 +208,7 @@ export const checkConvergence = (
     for (const [index, story] of stories.entries()) {
       const more = shares.next()
       if (more === undefined) break
-      const outcome = Explore.explore(scenario, {
+      const explored: Explore.Options = {
         seed,
         runs: Math.ceil(((options.runs ?? defaults.runs) - runs) / (stories.length - index)),
         depth: options.depth ?? defaults.depth,
@@ -218,24 +221,26 @@ export const checkConvergence = (
         oracles,
         earlier: parts,
         more
-      }, story)
+      }
+      const outcome = yield* Turns.effect(() => Explore.explore(scenario, explored, story))
       runs += outcome.runs
       parts.push(outcome.coverage)
       if (outcome.divergence === undefined) continue
       const patience = after(options.shrinking ?? defaults.shrinking)
-      const smallest = shrink(scenario, oracles, outcome.divergence, () => realNow() < patience)
-      return Effect.fail(failure(scenario, smallest, runs, Coverage.joined(parts)))
+      const { divergence } = outcome
+      const smallest = yield* Turns.effect(() => shrink(scenario, oracles, divergence, () => realNow() < patience))
+      return yield* failure(scenario, smallest, runs, Coverage.joined(parts))
     }
     const coverage = Coverage.joined(parts)
     const all = parts.length === stories.length
-    return Effect.succeed({
+    return {
       ...coverage,
       exhaustive: all && coverage.exhaustive,
       complete: all && coverage.complete,
       runs,
       stories: parts.length,
       drawn: stories.length
-    })
+    }
   })
 
 /** The recording of one run: without faults and drawn changes, or of a token. */

@@ -45,5 +45,5 @@ const command = Command.make("soak", flags, ({ minutes, seed, speed, writes }) =
 
 Command.run(command, { version: "0.1.0" }).pipe(
   Effect.provide(NodeServices.layer),
-  Main.makeRunMain({ report: Main.reportToPerson("soak") })
+  Main.makeRunMain({ report: Main.reportToPerson("soak"), task: true })
 )

@@ -13,7 +13,7 @@ import { controllerReference } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Job, StatefulSet } from "@effect-operator/k8s/kinds"
 import { External, Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Console, Effect, Schedule, Schema } from "effect"
+import { Console, Effect, Exit, Fiber, Schedule, Schema } from "effect"
 import { execFileSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { inspect } from "node:util"
@@ -30,6 +30,15 @@ describe("Simulation", () => {
     assert.isAtLeast(planted.length, 36)
     assert.strictEqual(new Set(planted.map(({ wrong }) => wrong.name)).size, planted.length)
   })
+
+  it.live("is interrupted between two runs, and others have their turn meanwhile", () =>
+    Effect.gen(function*() {
+      const options = { depth: 1, budget: "30 seconds" } as const
+      const exploring = yield* Effect.forkChild(Simulation.checkConvergence(bug!.right, options))
+      for (let turn = 0; turn < 3; turn++) yield* Effect.sleep(1)
+      yield* Fiber.interrupt(exploring)
+      assert.isTrue(Exit.hasInterrupts(yield* Fiber.await(exploring)))
+    }))
 
   it.live("replays a failure from its token, to the letter", () =>
     Effect.gen(function*() {

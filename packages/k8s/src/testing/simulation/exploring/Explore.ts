@@ -25,6 +25,7 @@ import { stratified } from "./Order.ts"
 import * as Points from "./Points.ts"
 import * as Pools from "./Pools.ts"
 import * as Singles from "./Singles.ts"
+import type { Turns } from "./Turns.ts"
 
 /** A run that an oracle complains about. */
 export interface Divergence {
@@ -98,8 +99,8 @@ const spread = <A>(...lists: readonly [ReadonlyArray<A>, ReadonlyArray<A>]): Rea
     .sort((a, b) => a.place - b.place)
     .map(({ item }) => item)
 
-/** Explores until the first divergence, the budget's end, or the end of what there is. */
-export const explore = (all: Scenario, options: Options, story: Story = whole(all)): Outcome => {
+/** Explores until the first divergence, the end of the budget, or the end of what there is. Stops before each run. */
+export function* explore(all: Scenario, options: Options, story: Story = whole(all)): Turns<Outcome> {
   const { depth, earlier = [], faults, interleavings, more, oracles, part = { index: 0, of: 1 }, runs: budget, seed } =
     options
   const { window } = options
@@ -203,6 +204,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   // In the end nothing may be left to look at.
   const end = Variants.endOf(base.recording)
   for (const lived of end === undefined ? told : [...told, beginning(story, end)]) {
+    yield
     const wrong = unhealthy(lived)
     if (wrong !== undefined) return outcome(wrong)
   }
@@ -280,8 +282,10 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     return divergence
   }
   for (const [index, turn] of turns.entries()) {
+    yield
     if (!goesOn()) return outcome(undefined)
     for (const one of turn()) {
+      yield
       if (!goesOn()) return outcome(undefined)
       const divergence = alone(one)
       if (divergence !== undefined) return outcome(divergence)
@@ -291,6 +295,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
     if (divergence !== undefined) return outcome(divergence)
   }
   while (reordered < orders.length) {
+    yield
     if (!goesOn()) return outcome(undefined)
     const divergence = reorder()
     if (divergence !== undefined) return outcome(divergence)
@@ -298,6 +303,7 @@ export const explore = (all: Scenario, options: Options, story: Story = whole(al
   if (firsts.length === 0) return outcome(undefined, true)
   const { deeper: most = Infinity } = options
   for (let turn = part.index; turn < most; turn += part.of) {
+    yield
     // Without a number as many are asked for as there is room for.
     if (!goesOn()) return outcome(undefined, most === Infinity)
     const first = firsts[draw(seed, 3 * turn, firsts.length)]!

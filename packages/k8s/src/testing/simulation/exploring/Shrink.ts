@@ -17,6 +17,7 @@ import * as Draw from "../story/Draw.ts"
 import { key, type Story, tell, without } from "../story/Story.ts"
 import type { Divergence } from "./Explore.ts"
 import * as Points from "./Points.ts"
+import type { Turns } from "./Turns.ts"
 
 /** So many places are tried for a fault in a story of fewer steps. */
 const places = 12
@@ -31,12 +32,13 @@ const sight = (point: Point, run: Recording): string | undefined => {
   return undefined
 }
 
-export const shrink = (
+/** The smallest of the smaller stories that there is time for. Stops before each run. */
+export function* shrink(
   scenario: Scenario,
   oracles: ReadonlyArray<Oracle>,
   divergence: Divergence,
   more: () => boolean
-): Divergence => {
+): Turns<Divergence> {
   let smallest = divergence
   const references = new Map<string, Reference.Reference | undefined>([[key(divergence.story), divergence.reference]])
 
@@ -59,7 +61,8 @@ export const shrink = (
   const about = stepIn(divergence.complaint)
 
   /** Takes the smaller one if it goes wrong in the same way. */
-  const attempt = (plan: Plan, story: Story): boolean => {
+  function* attempt(plan: Plan, story: Story): Turns<boolean> {
+    yield
     if (!more()) return false
     const reference = referenceOf(story)
     if (reference === undefined) return false
@@ -88,33 +91,36 @@ export const shrink = (
   }
 
   /** A smaller story, with the fault where the same happens in it. */
-  const attempts = (story: Story): boolean => moved(smallest.plan, story).some((plan) => attempt(plan, story))
+  function* attempts(story: Story): Turns<boolean> {
+    for (const plan of moved(smallest.plan, story)) if (yield* attempt(plan, story)) return true
+    return false
+  }
 
-  const once = (): boolean => {
+  function* once(): Turns<boolean> {
     const { plan, story } = smallest
     for (const point of plan.points) {
-      if (attempt({ ...plan, points: plan.points.filter((other) => other !== point) }, story)) return true
+      if (yield* attempt({ ...plan, points: plan.points.filter((other) => other !== point) }, story)) return true
     }
-    if (plan.interleaving !== 0 && attempt({ ...plan, interleaving: 0 }, story)) return true
+    if (plan.interleaving !== 0 && (yield* attempt({ ...plan, interleaving: 0 }, story))) return true
     const { changes, given, steps } = story
     for (const step of steps.length + changes.length > 1 ? steps.toReversed() : []) {
       // Where no fault is to blame, nobody can tell what a step may ask for without those before it.
       if (isNone(plan) && step <= about) continue
-      if (attempts(without(story, step))) return true
+      if (yield* attempts(without(story, step))) return true
     }
     if (scenario.draws === undefined) return false
     for (const simpler of Draw.smaller(scenario, scenario.draws, changes)) {
       if (!more()) return false
       if (
         simpler.length + steps.length > 0 &&
-        attempts({ given: Math.min(given, simpler.length + steps.length), changes: simpler, steps })
+        (yield* attempts({ given: Math.min(given, simpler.length + steps.length), changes: simpler, steps }))
       ) return true
     }
     return false
   }
 
   // Once in full, as a replay will run it; what shows only in a short run stays as it was found.
-  const lasts = divergence.plan === none || attempt(divergence.plan, divergence.story)
-  for (let smaller = lasts; smaller; smaller = once());
+  const lasts = divergence.plan === none || (yield* attempt(divergence.plan, divergence.story))
+  for (let smaller = lasts; smaller; smaller = yield* once());
   return smallest
 }
