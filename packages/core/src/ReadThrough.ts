@@ -6,7 +6,8 @@
  * readers share one request. Own writes are visible at once: a write discards what was remembered of its object.
  * Changes by others become visible when the time is over, and wake nobody: for that, watch the kind.
  *
- * Each controller and each `Cache.layer` remembers for itself. Elsewhere nothing is remembered.
+ * What is remembered is the controller's own, and only while it leads: who takes over from another replica, the whole work
+ * or some objects, asks anew. Outside a controller nothing is.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -45,7 +46,9 @@ export interface ReadThrough {
   ) => Effect.Effect<KubeObject | undefined, E, R>
   /** Discards what an own write outdates. */
   readonly wrote: (write: Write) => void
-  /** Number of remembered objects. */
+  /** Whoever asks next asks the server: others may have written. */
+  readonly forget: () => void
+  /** How many objects are remembered. */
   readonly size: () => number
 }
 
@@ -142,6 +145,10 @@ export const makeReadThrough = (capacity: number = readThroughDefaults.capacity)
   return {
     get,
     size: () => known.size,
+    forget: () => {
+      known.clear()
+      asked.clear()
+    },
     wrote: (write) => {
       const key = keyString(write._tag === "Written" ? write.object : write.key)
       for (const form of forms.get(kindOf(write.resource)) ?? []) {

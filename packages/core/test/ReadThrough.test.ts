@@ -40,6 +40,24 @@ describe("Cache.live", () => {
       assert.strictEqual(gets(), 4)
     }))
 
+  it.effect("forgets when it is told that others may have written, also what is being asked for", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const { gets, live, remembered } = yield* reading(server)
+      assert.isUndefined(yield* live("a"))
+      server.latency = () => Effect.sleep("1 second")
+      const asking = yield* Effect.forkChild(live("b"))
+      yield* settle
+      server.put(Part, "a")
+      server.put(Part, "b")
+      remembered.forget()
+      yield* pass("1 second")
+      assert.isUndefined(yield* Fiber.join(asking))
+      server.latency = () => Effect.void
+      for (const name of ["a", "b"]) assert.isDefined(yield* live(name))
+      assert.strictEqual(gets(), 4)
+    }))
+
   it.effect("remembers no longer where somebody puts the clock back, or a machine sleeps", () =>
     Effect.gen(function*() {
       const server = new Server(Part)

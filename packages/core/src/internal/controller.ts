@@ -148,6 +148,7 @@ export const start = Effect.fnUntraced(function*<R>(
       for (const [key, fiber] of underWay) if (!keeps(key)) fiber.interruptUnsafe()
     },
     take: (isNew) => {
+      remembered.forget()
       for (const { store } of own) {
         for (const key of store.keys()) if (isNew(key)) queue.add(key, { _tag: "Handover" })
       }
@@ -262,7 +263,7 @@ export const start = Effect.fnUntraced(function*<R>(
       yield* Effect.logInfo(`started: ${cached} cached`)
       yield* SubscriptionRef.set(status, running(yield* Clock.currentTimeMillis))
       yield* started.open
-      return yield* leadership.lead(Effect.raceFirst(work, sources))
+      return yield* leadership.lead(Effect.andThen(Effect.sync(remembered.forget), Effect.raceFirst(work, sources)))
     }).pipe(equipped)
   )
   if (controller.dynamicWatches !== undefined) {
