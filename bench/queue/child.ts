@@ -21,6 +21,7 @@ import * as Assignment from "@effect-operator/core/internal/Assignment"
 import * as ShardState from "@effect-operator/core/internal/shardState"
 import * as Tracing from "@effect-operator/core/internal/tracing"
 import * as Deadlines from "@effect-operator/core/internal/Deadlines"
+import { Desk } from "@effect-operator/core/internal/Desk"
 import { OwnWrites } from "@effect-operator/core/internal/OwnWrites"
 import * as Worker from "@effect-operator/core/internal/worker"
 import * as Effect from "effect/Effect"
@@ -73,7 +74,13 @@ const cpu = (): number => {
 /** Which objects this process reconciles: all, or its share. */
 const leadership = (): Leadership.Leadership => {
   if (mode === "shard") {
-    const place = { ...ring, mains: new Set([Resource.qualifiedName(Widget)]), tell: Effect.void, hear: Effect.void }
+    const place = {
+      ...ring,
+      desk: new Desk(),
+      mains: new Set([Resource.qualifiedName(Widget)]),
+      tell: Effect.void,
+      hear: Effect.void
+    }
     return { ...Leadership.always, confine: (controller) => Assignment.confine(controller, place) }
   }
   return members.length === 1
@@ -102,7 +109,7 @@ const framework = Effect.scoped(Effect.gen(function*() {
         return Action.done
       })
   })
-  const { accept, controller } = leads.confine(described)
+  const { admit, controller } = leads.confine(described)
   const metrics = yield* Metrics.forController(controller)
   const queue = yield* WorkQueue.make({ monitor: metrics.queue })
   const tracing = (yield* Tracing.make)?.of(controller.name)
@@ -117,7 +124,7 @@ const framework = Effect.scoped(Effect.gen(function*() {
     }),
     metrics,
     leadership: leads,
-    accept,
+    admit,
     unwritten: Effect.logDebug,
     ownWrites: new OwnWrites(),
     deadlines: yield* Deadlines.make(controller.timeout),

@@ -32,9 +32,12 @@ export interface Leadership {
 /** A controller that is restricted to what is assigned to its process. */
 export interface Confined<R> {
   readonly controller: Controller<R>
-  /** Whether to work on an object, called before anything is done for it; undefined if all are accepted. */
-  readonly accept?: ((object: KubeObject) => Effect.Effect<Accepted, KubeError, KubeClient>) | undefined
-  /** Marks what the controller writes, so that others recognize it. */
+  /**
+   * Does the work on an object if it is to be done here, which is asked before anything is done for it: else it says no, or
+   * in how many milliseconds to ask again. Absent where all is to be done.
+   */
+  readonly admit?: Admit | undefined
+  /** What the controller writes carries what others are to know it by. */
   readonly mark?: Mark | undefined
   /** Takes care of objects that nobody reconciles. */
   readonly aside?: Aside | undefined
@@ -47,8 +50,10 @@ export interface Aside {
   readonly run: Effect.Effect<never, never, KubeClient>
 }
 
-/** Yes, no, or after how many milliseconds to ask again. */
-export type Accepted = boolean | number
+export type Admit = <A extends object, E, R>(
+  object: KubeObject,
+  work: Effect.Effect<A, E, R>
+) => Effect.Effect<A | false | number, E | KubeError, R | KubeClient>
 
 /** Works on objects that may move to another process, or come from one. */
 export interface Part {

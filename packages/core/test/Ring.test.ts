@@ -1,6 +1,7 @@
 import {
   Action,
   Cache,
+  Cluster,
   Controller,
   KubeClient,
   type KubeObject,
@@ -19,6 +20,7 @@ import { controllerReference } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Logger } from "effect"
 import { Part, Region, Widget } from "./support/Kinds.ts"
+import { Journal } from "./support/Operating.ts"
 import { Prng } from "./support/Prng.ts"
 import * as Replicas from "./support/Replicas.ts"
 import { isWatch, parameter, refuse, Server } from "./support/Server.ts"
@@ -221,6 +223,89 @@ describe("Ring", () => {
       assert.deepStrictEqual(server.get(Widget, "w")?.metadata.labels, { mine: "yes" })
       yield* pass("1 minute")
       assert.strictEqual(runs, 1)
+    }).pipe(silent, Effect.scoped))
+
+  it.effect("one that several controllers work on is handed back by the last of them, and none begins with it meanwhile", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Lease)
+      const drain = { "drain.alpha.sharding.timebertt.dev/widgets": "true" }
+      const journal = new Journal()
+      for (const name of ["v", "w"]) server.put(Widget, name, sized(1), { labels: mine })
+      const controllers = (["quick", "slow"] as const).map((who) =>
+        Controller.make(who, {
+          for: Widget,
+          concurrency: 2,
+          // One of them is not asked by the change that asks for the object.
+          labels: who === "slow" ? { ...mine } : undefined,
+          reconcile: ({ metadata: { name } }) =>
+            Effect.gen(function*() {
+              yield* journal.note(`${who} ${name}`)
+              if (who === "slow" && name === "w") yield* Effect.sleep("5 seconds")
+              yield* journal.note(`${who} ${name} ends`)
+              return Action.done
+            })
+        })
+      )
+      yield* replica(server, "a", controllers)
+      yield* pass("1 second")
+      server.latency = ({ method }) => method === "PATCH" ? Effect.sleep("1 second") : Effect.void
+      journal.clear()
+      for (const name of ["v", "w"]) server.patch(Widget, name, { metadata: { labels: drain } })
+      yield* pass("500 millis")
+      // What is handed back already, though the answer is under way.
+      assert.deepStrictEqual(server.get(Widget, "v")?.metadata.labels, {})
+      yield* pass("2 seconds")
+      assert.deepStrictEqual(server.get(Widget, "w")?.metadata.labels, { ...mine, ...drain })
+      yield* pass("4 seconds")
+      assert.deepStrictEqual(server.get(Widget, "w")?.metadata.labels, {})
+      assert.deepStrictEqual(journal.words, ["slow w ends"])
+      // It comes again, and is everybody's.
+      server.patch(Widget, "w", { metadata: { labels: mine } })
+      yield* pass("10 seconds")
+      assert.sameMembers(journal.words.slice(1), ["quick w", "quick w ends", "slow w", "slow w ends"])
+    }).pipe(silent, Effect.scoped))
+
+  it.effect("what several controllers work on when it stops to decode is handed back when they have ended", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Lease)
+      const drain = { "drain.alpha.sharding.timebertt.dev/widgets": "true" }
+      server.put(Widget, "w", sized(1), { labels: mine })
+      const slow = Controller.make("widgets", {
+        for: Widget,
+        reconcile: () => Effect.as(Effect.sleep("5 seconds"), Action.done)
+      })
+      yield* replica(server, "a", [slow])
+      yield* pass("1 second")
+      server.patch(Widget, "w", { spec: { size: "big" }, metadata: { labels: drain } })
+      yield* pass("3 seconds")
+      assert.deepStrictEqual(server.get(Widget, "w")?.metadata.labels, { ...mine, ...drain })
+      yield* pass("3 seconds")
+      assert.deepStrictEqual(server.get(Widget, "w")?.metadata.labels, {})
+    }).pipe(silent, Effect.scoped))
+
+  it.effect("the time-out of a controller is that of its reconciles: to be admitted takes as long as it takes", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Lease)
+      const journal = new Journal()
+      server.put(Widget, "w", sized(1), { labels: mine })
+      // Another shard says that it has written what no watch here will ever show.
+      const wrote = { "effect-operator.dev/wrote": JSON.stringify({ "Part.v1|||": "100000" }) }
+      server.put(Lease, "z", { spec: { holderIdentity: "z", leaseDurationSeconds: 15 } }, {
+        labels: { [Ring.label]: "widgets" },
+        annotations: wrote
+      })
+      yield* replica(server, "a", [
+        Controller.make("widgets", {
+          for: Widget,
+          watches: [Watch.cached(Part)],
+          timeout: "5 seconds",
+          reconcile: () => journal.note("begins").pipe(Effect.andThen(Effect.sleep("1 hour")), Effect.as(Action.done))
+        })
+      ])
+      yield* pass("31 seconds")
+      assert.deepStrictEqual(journal.words, ["begins"])
+      yield* pass("6 seconds")
+      assert.deepStrictEqual(journal.words, ["begins", "begins"], "which did not end in time")
     }).pipe(silent, Effect.scoped))
 
   it.effect("what does not decode is handed back, too, though nobody reconciles it", () =>
@@ -561,5 +646,11 @@ describe("Ring", () => {
     assert.include(attempt({ identity: "p".repeat(64) }), `: it is the name of a Lease and the value of a label`)
     const regions = Controller.make("regions", { for: Region, reconcile: () => Effect.succeed(Action.done) })
     assert.include(attempt({}, [regions]), "Ring: ring: controller regions: Region has no namespace")
+    const elsewhere = Cluster.on(Widget, Cluster.make("east"))
+    const east = Controller.make("east", { for: elsewhere, reconcile: () => Effect.succeed(Action.done) })
+    assert.include(
+      attempt({}, [east]),
+      "Ring: ring: controller east: Widget.v1.test.io@east: the sharder assigns objects of its own cluster alone"
+    )
   })
 })

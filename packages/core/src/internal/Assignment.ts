@@ -22,11 +22,12 @@ import * as Finalizer from "../Finalizer.ts"
 import { KubeClient, Patch } from "../KubeClient.ts"
 import type { KubeError } from "../KubeError.ts"
 import { controllerOf, keyString, type KubeObject } from "../KubeObject.ts"
-import type { Accepted, Aside, Confined } from "../Leadership.ts"
+import type { Admit, Aside, Confined } from "../Leadership.ts"
 import * as Projection from "../Projection.ts"
 import * as Resource from "../Resource.ts"
 import { type LabelSelector, toLabels } from "../Selector.ts"
 import type { Watch } from "../Watch.ts"
+import type { Desk } from "./Desk.ts"
 import { guarded } from "./guarded.ts"
 import { monotonicMillis } from "./monotonic.ts"
 
@@ -45,7 +46,9 @@ export const defaults = {
 export interface Place {
   readonly ring: string
   readonly shard: string
-  /** Qualified names of the kinds that are sharded themselves: see `Resource.qualifiedName`. */
+  /** What all controllers of the shard work on. */
+  readonly desk: Desk
+  /** The kinds that are sharded themselves: see `Resource.qualifiedName`. */
   readonly mains: ReadonlySet<string>
   /** Publishes to the other shards how far the writes of this one have come. */
   readonly tell: Effect.Effect<void>
@@ -58,13 +61,22 @@ export const shardLabel = (ring: string): string => `shard.alpha.sharding.timebe
 /** Label of an object: its shard must hand it back. */
 export const drainLabel = (ring: string): string => `drain.alpha.sharding.timebertt.dev/${ring}`
 
-/** The controller, restricted to what is assigned to a place. Throws if nobody assigns its objects. */
-export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard, tell }: Place): Confined<R> => {
+/** The controller for what is assigned to a place. Throws on one whose objects nobody assigns. */
+export const confine = <R>(
+  controller: Controller<R>,
+  { desk, hear, mains, ring, shard, tell }: Place
+): Confined<R> => {
   const { finalize, resource, watches: [own, ...others] } = controller
   if (resource.scope === "Cluster") {
     throw new Error(
       `Ring: ${ring}: controller ${controller.name}: ${resource.kind} has no namespace, and objects without one are not ` +
         "assigned again when their shard is gone: run it by another manager, with one leader or `per: \"object\"`"
+    )
+  }
+  if (resource.cluster !== undefined) {
+    throw new Error(
+      `Ring: ${ring}: controller ${controller.name}: ${resource.id}: the sharder assigns objects of its own cluster alone, ` +
+        "so that no shard would get one of these: run it by another manager, with one leader or `per: \"object\"`"
     )
   }
   const [whose, asked] = [shardLabel(ring), drainLabel(ring)]
@@ -96,21 +108,25 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
     return isAsked(delta.object) || isOwed || (own!.predicate?.(delta) ?? true)
   }
 
-  const handBack = (resource: Resource.Any, object: KubeObject) =>
-    Effect.andThen(
-      tell,
-      guarded(resource, object, [
-        { op: "test", path: pointer(whose), value: shard },
-        { op: "remove", path: pointer(asked) },
-        { op: "remove", path: pointer(whose) }
-      ], "shard")
+  /** False when it has been handed back; else in how many milliseconds it may be. */
+  const handBack = (resource: Resource.Any, object: KubeObject): Effect.Effect<false | number, KubeError, KubeClient> =>
+    desk.handBack(
+      object.metadata.uid,
+      Effect.andThen(
+        tell,
+        guarded(resource, object, [
+          { op: "test", path: pointer(whose), value: shard },
+          { op: "remove", path: pointer(asked) },
+          { op: "remove", path: pointer(whose) }
+        ], "shard")
+      ).pipe(Effect.as(false as const))
     )
 
   const refuse = (object: KubeObject) =>
     Effect.suspend(() => {
       left(object)
       known.set(object.metadata.uid, false)
-      return Effect.as(handBack(resource, object), false)
+      return handBack(resource, object)
     })
 
   /** Asks the server: a cache may show an object that has moved since. */
@@ -118,6 +134,9 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
     const client = yield* KubeClient
     const { uid } = object.metadata
     known.set(uid, false)
+    // Another shard may have written what is remembered of live reads.
+    const remembered = yield* Cache.Remembered
+    remembered?.forget()
     const isKnown = finalize === undefined || Finalizer.has(object, finalize.finalizer)
     const found = isKnown && others.length > 0 ? yield* strays.of(object) : []
     if (typeof found === "number") return found
@@ -135,12 +154,20 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
     return true
   })
 
-  const accept = (object: KubeObject): Effect.Effect<Accepted, KubeError, KubeClient> =>
-    isAsked(object)
-      ? refuse(object)
-      : isAccepted(object.metadata.uid)
-      ? Effect.succeed(true)
-      : arrive(object)
+  const admit: Admit = <A extends object, E, R>(object: KubeObject, work: Effect.Effect<A, E, R>) => {
+    if (isAsked(object)) return refuse(object)
+    const { uid } = object.metadata
+    const arriving = Effect.flatMap(
+      arrive(object),
+      (accepted): Effect.Effect<A | false | number, E, R> => accepted === true ? work : Effect.succeed(accepted)
+    )
+    return desk.work(
+      uid,
+      Effect.suspend((): Effect.Effect<A | false | number, E | KubeError, R | KubeClient> =>
+        isAccepted(uid) ? work : arriving
+      )
+    )
+  }
 
   return {
     controller: {
@@ -150,7 +177,7 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
         ...others.map((watch) => isChild(watch) ? confined(watch) : watch)
       ]
     },
-    accept,
+    admit,
     aside: undecoded(
       (object) => isHere(object) && isAsked(object),
       (object) => handBack(Resource.unstructured(resource), object)
@@ -162,7 +189,7 @@ export const confine = <R>(controller: Controller<R>, { hear, mains, ring, shard
 /** Hands back objects that do not decode: no worker ever gets them. */
 const undecoded = (
   isDue: (object: KubeObject) => boolean,
-  handBack: (object: KubeObject) => Effect.Effect<unknown, KubeError, KubeClient>
+  handBack: (object: KubeObject) => Effect.Effect<false | number, KubeError, KubeClient>
 ): Aside => {
   const due = new Map<string, KubeObject>()
   const some = Latch.makeUnsafe()
@@ -171,7 +198,7 @@ const undecoded = (
     yield* some.close
     for (const [uid, object] of due) {
       const isLeft = yield* handBack(object).pipe(
-        Effect.as(false),
+        Effect.map((later) => later !== false),
         Effect.catch((error) =>
           // A changed object will be seen again.
           error.isRetryable && error.reason._tag !== "Conflict"

@@ -12,6 +12,10 @@ import * as Alarm from "./Alarm.ts"
 import { monotonicMillis } from "./monotonic.ts"
 
 export interface Deadlines {
+  /** The time of a fiber begins now. */
+  readonly begin: (fiber: Fiber.Fiber<unknown, unknown>) => void
+  /** How a fiber ends, whose time has begun or is to begin yet. */
+  readonly end: <A, E>(fiber: Fiber.Fiber<A, E>) => Effect.Effect<Exit.Exit<A, E | ReconcileTimeout>>
   /**
    * The exit of a fiber that has just started. If it is late, it is interrupted, and its exit is a `ReconcileTimeout`,
    * whatever it makes of the interruption.
@@ -21,7 +25,7 @@ export interface Deadlines {
 
 /** Deadlines for as long as the scope lives; none without a timeout. */
 export const make = Effect.fnUntraced(function*(timeout: Duration.Duration | undefined) {
-  if (timeout === undefined) return { ending: Fiber.await } satisfies Deadlines
+  if (timeout === undefined) return { begin: () => {}, end: Fiber.await, ending: Fiber.await } satisfies Deadlines
   const clock = yield* Clock.Clock
   const millis = Duration.toMillis(timeout)
   const late = Exit.fail(new ReconcileTimeout({ message: `it took longer than ${Duration.format(timeout)}` }))
@@ -39,13 +43,20 @@ export const make = Effect.fnUntraced(function*(timeout: Duration.Duration | und
     return undefined
   })
 
+  const begin: Deadlines["begin"] = (fiber) => {
+    const at = monotonicMillis(clock) + millis
+    running.set(fiber, at)
+    fiber.addObserver(() => running.delete(fiber))
+    alarm.set(at)
+  }
+  const end: Deadlines["end"] = (fiber) => Effect.map(Fiber.await(fiber), (exit) => tardy.has(fiber) ? late : exit)
+
   return {
+    begin,
+    end,
     ending: (fiber) => {
-      const at = monotonicMillis(clock) + millis
-      running.set(fiber, at)
-      fiber.addObserver(() => running.delete(fiber))
-      alarm.set(at)
-      return Effect.map(Fiber.await(fiber), (exit) => tardy.has(fiber) ? late : exit)
+      begin(fiber)
+      return end(fiber)
     }
   } satisfies Deadlines
 })

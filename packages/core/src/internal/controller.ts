@@ -78,7 +78,7 @@ export const start = Effect.fnUntraced(function*<R>(
   traced: Tracing | undefined
 ) {
   const whole = Settings.applied(described, yield* Settings.Settings)
-  const { accept, aside, controller, mark } = leadership.confine(whole)
+  const { admit, aside, controller, mark } = leadership.confine(whole)
   const tracing = traced?.of(controller.name)
   const all = yield* Informers
   const events = yield* EventSink
@@ -163,7 +163,7 @@ export const start = Effect.fnUntraced(function*<R>(
     events,
     metrics,
     leadership,
-    accept,
+    admit,
     mark,
     unwritten,
     ownWrites,

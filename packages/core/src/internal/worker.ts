@@ -49,7 +49,7 @@ export interface Options<R> {
   readonly events: EventSink["Service"]
   readonly metrics: ControllerMetrics
   readonly leadership: Leadership
-  readonly accept?: Confined<R>["accept"]
+  readonly admit?: Confined<R>["admit"]
   readonly mark?: Confined<R>["mark"]
   /** Reports that a condition could not be written. */
   readonly unwritten: ReturnType<typeof Stalled.teller>
@@ -87,7 +87,7 @@ interface Hands {
 export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | KubeClient> => {
   const { controller, deadlines, events, find, leadership, metrics, nextId, ownWrites, queue, tracing, underWay } =
     options
-  const { accept, mark, unwritten } = options
+  const { admit, mark, unwritten } = options
   const { finalize, resource } = controller
   const hotLoops = new HotLoop()
   const vanished = new Vanished.Vanished()
@@ -112,15 +112,19 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     )
 
   const attempt = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
-    accept === undefined ? worked(item, object) : Effect.flatMap(
-      accept(object),
-      (accepted) =>
-        accepted === true
-          ? worked(item, object)
-          : Effect.succeed(accepted === false ? Action.awaitChange : Action.requeueAfter(accepted))
+    admit === undefined ? worked(item, object) : Effect.map(
+      admit(object, timed(worked(item, object))),
+      (done) => done === false ? Action.awaitChange : typeof done === "number" ? Action.requeueAfter(done) : done
     )
 
-  /** One run of one key: the action, or why it failed. */
+  /** Being admitted takes as long as it takes: what it waits for is no matter of the object. */
+  const timed = <A, E, RR>(work: Effect.Effect<A, E, RR>): Effect.Effect<A, E, RR> =>
+    Effect.withFiber((fiber) => {
+      deadlines.begin(fiber)
+      return work
+    })
+
+  /** One run of one key: the action, or why not. */
   const worked = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
     Effect.suspend(() => {
       const lastFailure = causes.get(item.key)
@@ -251,7 +255,10 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       hands.running = { run, fiber }
       underWay.set(item.key, fiber)
       beginWriting(item.key)
-      return Effect.flatMap(deadlines.ending(fiber), (exit) => ended(run, exit))
+      return Effect.flatMap(
+        admit === undefined ? deadlines.ending(fiber) : deadlines.end(fiber),
+        (exit) => ended(run, exit)
+      )
     }
 
     /**
