@@ -18,6 +18,7 @@ import type * as Schedule from "effect/Schedule"
 import type * as Stream from "effect/Stream"
 import type * as Action from "./Action.ts"
 import type { Cached } from "./Cache.ts"
+import * as Finalizer from "./Finalizer.ts"
 import type { KubeClient } from "./KubeClient.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import type { Predicate } from "./Predicate.ts"
@@ -53,7 +54,7 @@ export interface Options<
 > extends Watch.Scope {
   /** The kind whose objects are reconciled. */
   readonly for: Resource.Resource<A, Id>
-  /** Which changes of those objects trigger a reconcile; all by default. */
+  /** Which changes of those objects count; all by default. That one waits for `finalize` counts always. */
   readonly predicate?: Predicate<A> | undefined
   /** Kinds whose objects have a controller owner reference to an object of `for`. */
   readonly owns?: O | undefined
@@ -209,12 +210,14 @@ export const make = <
       )
     }
   }
+  const { finalize } = options
+  const finalizer = finalize === undefined ? undefined : options.finalizer ?? `${domainOf(options.for)}/${name}`
   const namespacesOf = ({ scope }: Resource.Any) => scope === "Cluster" ? undefined : options.namespaces
   const self = Watch.make(options.for, {
     namespaces: namespacesOf(options.for),
     labels: options.labels,
     fields: options.fields,
-    predicate: options.predicate,
+    predicate: watchful(options.predicate, finalizer),
     map: ({ metadata }) => [metadata]
   })
   const elsewhere = (options.owns ?? []).find(({ cluster }) => cluster !== options.for.cluster)
@@ -233,7 +236,6 @@ export const make = <
   const owns = (options.owns ?? []).map((resource) =>
     Watch.owned(resource, options.for, { namespaces: namespacesOf(resource) })
   )
-  const { finalize } = options
   // The cached kinds and the client are provided by `start`; what remains in R is the user's.
   type Erased = Controller<any>
   return {
@@ -243,10 +245,7 @@ export const make = <
     dynamicWatches: options.dynamicWatches as Erased["dynamicWatches"],
     sources: (options.sources ?? []) as Erased["sources"],
     reconcile: options.reconcile as Erased["reconcile"],
-    finalize: finalize === undefined ? undefined : {
-      finalizer: options.finalizer ?? `${domainOf(options.for)}/${name}`,
-      run: finalize as Erased["reconcile"]
-    },
+    finalize: finalizer === undefined ? undefined : { finalizer, run: finalize as Erased["reconcile"] },
     concurrency,
     timeout,
     stated: {
@@ -262,7 +261,16 @@ export const make = <
   } satisfies Erased
 }
 
-/** Groups without a dot, and those below these two domains, are reserved: api-approved.kubernetes.io, KEP-2337. */
+/** Nobody else could let an object go that waits for this controller. */
+const watchful = <A extends KubeObject>(
+  predicate: Predicate<A> | undefined,
+  finalizer: string | undefined
+): Predicate<A> | undefined =>
+  predicate === undefined || finalizer === undefined
+    ? predicate
+    : (delta) => Finalizer.isDue(delta, finalizer) || predicate(delta)
+
+/** A group without a dot, and what is below these two, is reserved: api-approved.kubernetes.io, KEP-2337. */
 const domainOf = ({ group }: Resource.Any): string =>
   !group.includes(".") || /(^|\.)(k8s|kubernetes)\.io$/.test(group) ? "effect-operator.dev" : group
 

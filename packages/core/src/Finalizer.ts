@@ -7,13 +7,22 @@
  */
 import * as Effect from "effect/Effect"
 import { guarded, unchanged } from "./internal/guarded.ts"
-import type { KubeObject } from "./KubeObject.ts"
+import type { Delta } from "./Delta.ts"
+import { isTerminating, type KubeObject } from "./KubeObject.ts"
 import type { Resource } from "./Resource.ts"
 
 export const has = (object: KubeObject, finalizer: string): boolean =>
   object.metadata.finalizers?.includes(finalizer) === true
 
-/** Adds the finalizer and returns the updated object. */
+/** Whether a change is the first that shows an object which waits for its clean-up. */
+export const isDue = (delta: Delta, finalizer: string): boolean => {
+  const waits = (object: KubeObject) => isTerminating(object) && has(object, finalizer)
+  return delta._tag === "Added"
+    ? waits(delta.object)
+    : delta._tag === "Updated" && waits(delta.object) && !waits(delta.old)
+}
+
+/** Adds the finalizer; answers the object with it. */
 export const add = <A extends KubeObject>(resource: Resource<A>, object: A, finalizer: string) => {
   const seen = object.metadata.finalizers
   return guarded(

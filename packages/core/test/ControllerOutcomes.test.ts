@@ -298,6 +298,34 @@ describe("Controller: finalizer", () => {
       finalize: () => Effect.andThen(journal.note("finalize"), Effect.suspend(finalize))
     })
 
+  it.effect("whoever waits for it is cleaned up, whatever a predicate says", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      for (const name of ["a", "b"]) server.put(Widget, name, small, { finalizers: [finalizer] })
+      server.delete(Widget, "b")
+      const journal = new Journal()
+      let asked = 0
+      yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        predicate: () => {
+          asked += 1
+          return false
+        },
+        reconcile: () => Effect.as(journal.note("reconcile"), Action.done),
+        finalize: ({ metadata }) => Effect.as(journal.note(metadata.name), Action.awaitChange)
+      })])
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["b"], "what is being deleted already")
+      server.delete(Widget, "a")
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["b", "a"])
+      // From then on it is asked again.
+      server.patch(Widget, "a", { metadata: { labels: { x: "y" } } })
+      yield* pass("1 minute")
+      assert.deepStrictEqual(journal.words, ["b", "a"])
+      assert.strictEqual(asked, 2)
+    }))
+
   it.effect("is added before the first reconcile, which sees it", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
