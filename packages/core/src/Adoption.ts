@@ -10,6 +10,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Cache from "./Cache.ts"
+import * as Crossing from "./internal/crossing.ts"
 import { KubeClient, Patch } from "./KubeClient.ts"
 import type * as KubeError from "./KubeError.ts"
 import { controllerOf, controllerReference, isTerminating, type KubeObject } from "./KubeObject.ts"
@@ -45,6 +46,9 @@ export const claim = Effect.fn("Adoption.claim")(function*<
   labels: LabelsInput
 ): Effect.fn.Return<ReadonlyArray<A>, KubeError.KubeError, KubeClient | Cache.Cached<Id>> {
   const { object } = owner
+  if (owner.resource.cluster !== resource.cluster) {
+    return yield* Effect.die(new Error(`Adoption.claim: ${Crossing.told(resource, owner.resource, object)}`))
+  }
   const selector = Result.getOrThrowWith(toLabels(labels), (why) => new Error(`Adoption.claim: labels: ${why}`))
   const found = yield* Cache.list(resource, { namespace: object.metadata.namespace })
   const claimed: Array<A> = []

@@ -13,20 +13,22 @@
  * Manager.layer([controller]).pipe(Layer.provide(Cluster.layer([[east, eastClient]])), Layer.provide(homeClient))
  * ```
  *
- * The client in context becomes one that sends each kind to its cluster, for reads and writes. Reads see own writes in
- * each cluster. A request for a kind of a cluster that was not added fails and says so; no other cluster answers it. A
- * watch of that kind is degraded until the cluster is added. Clusters can be added and removed while the program runs:
- * see `Clusters`.
+ * The client in context becomes one that sends each kind to its cluster, reads and writes alike; reads see own writes
+ * in each. A kind of a cluster that nobody added is answered with a failure that says so, never by another cluster: a
+ * watch of it is degraded until somebody does. Clusters come and go while the program runs: see `Clusters`. Watches end with
+ * their cluster, and one that comes under a name of before is read anew.
  *
  * Leases are in the program's own cluster. So are events: an event about an object elsewhere is written here, in the
  * namespace of that name. Owner references do not cross clusters, and `owns` refuses it.
  */
 import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
-import { type Client, type Write, Writing } from "./Client.ts"
+import { type Client, type WatchOptions, type Write, Writing } from "./Client.ts"
+import { idOf } from "./Informers.ts"
 import { KubeClient } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
@@ -76,21 +78,45 @@ export const layer = <E = never, R = never>(
 
 type Observer = (write: Write) => void
 
+/** A client as long as it is that of a cluster. */
+interface Member {
+  readonly client: Client
+  /** Completes when it is that no more. */
+  readonly left: Deferred.Deferred<void>
+  /**
+   * Selections that were read from it, where there was another of its name before: a watch goes on from what was read, and
+   * the cluster may be another one, whose versions say something else.
+   */
+  readonly read: Set<string> | undefined
+}
+
 /** A client that sends each kind to its cluster. */
 export const router = (home: Client): { readonly client: Client; readonly clusters: Clusters["Service"] } => {
-  const clients = new Map<string, Client>()
+  const members = new Map<string, Member>()
+  const before = new Set<string>()
   const observers = new Set<Observer>()
 
   const clusters = Clusters.of({
-    names: () => [...clients.keys()],
+    names: () => [...members.keys()],
     add: ({ name }, client) =>
       Effect.gen(function*() {
         yield* Effect.acquireRelease(
           Effect.suspend(() => {
-            if (clients.has(name)) return Effect.die(new Error(`Cluster: ${name} is there already`))
-            return Effect.succeed(clients.set(name, client))
+            if (members.has(name)) return Effect.die(new Error(`Cluster: ${name} is there already`))
+            const member: Member = {
+              client,
+              left: Deferred.makeUnsafe(),
+              read: before.has(name) ? new Set() : undefined
+            }
+            members.set(name, member)
+            before.add(name)
+            return Effect.succeed(member)
           }),
-          () => Effect.sync(() => clients.delete(name))
+          ({ left }) =>
+            Effect.suspend(() => {
+              members.delete(name)
+              return Deferred.succeed(left, undefined)
+            })
         )
         yield* client.observe((write) => {
           const ours = { ...write, resource: on(write.resource, { name }) }
@@ -108,11 +134,28 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
   ): X => {
     const { cluster } = resource
     if (cluster === undefined) return known(home, resource)
-    const client = clients.get(cluster)
-    return client === undefined ? unknown(unreachable(verb, resource, cluster)) : known(client, local(resource))
+    const member = members.get(cluster)
+    return member === undefined ? unknown(unreachable(verb, resource, cluster)) : known(member.client, local(resource))
   }
 
-  /** A write, reported under the id by which the program knows the kind. */
+  /** A watch ends with its cluster; and where another has come under its name, it does not go on as if nothing were. */
+  const follow: Client["watch"] = <A extends KubeObject>(resource: Resource.Resource<A>, options: WatchOptions = {}) =>
+    Stream.suspend(() => {
+      const { cluster } = resource
+      const member = cluster === undefined ? undefined : members.get(cluster)
+      const watched = at("watch", resource, (to, it) => to.watch(it, options), Stream.fail)
+      if (cluster === undefined || member === undefined) return watched
+      const { left, read } = member
+      const selection = idOf({ ...options, resource })
+      if (options.resourceVersion === undefined) read?.add(selection)
+      else if (read?.has(selection) === false) return Stream.fail(replaced(resource, cluster))
+      return Stream.interruptWhen(
+        watched,
+        Effect.andThen(Deferred.await(left), Effect.fail(unreachable("watch", resource, cluster)))
+      )
+    })
+
+  /** A write, marked and told of under the name the program knows the kind by. */
   const write = <A extends KubeObject, Id extends string, X>(
     verb: KubeError.Call["verb"],
     resource: Resource.Resource<A, Id>,
@@ -121,6 +164,7 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
     const sent = at(verb, resource, known, Effect.fail)
     return resource.cluster === undefined ? sent : Effect.updateService(sent, Writing, (writing) => ({
       ...writing,
+      mark: writing.mark && ((_, object) => writing.mark!(resource, object)),
       wrote: (write, fields) =>
         writing.wrote({ ...write, resource: on(write.resource, { name: resource.cluster! }) }, fields)
     }))
@@ -130,8 +174,15 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
   const client: Client = {
     get: (resource, ...rest) => at("get", resource, (to, it) => to.get(it, ...rest), Effect.fail),
     list: (resource, ...rest) => at("list", resource, (to, it) => to.list(it, ...rest), Stream.fail),
-    listPage: (resource, ...rest) => at("list", resource, (to, it) => to.listPage(it, ...rest), Effect.fail),
-    watch: (resource, ...rest) => at("watch", resource, (to, it) => to.watch(it, ...rest), Stream.fail),
+    listPage: (resource, options) =>
+      Effect.suspend(() => {
+        const page = at("list", resource, (to, it) => to.listPage(it, options), Effect.fail)
+        const read = resource.cluster === undefined ? undefined : members.get(resource.cluster)?.read
+        return read === undefined
+          ? page
+          : Effect.tap(page, () => Effect.sync(() => read.add(idOf({ ...options, resource }))))
+      }),
+    watch: follow,
     create: (resource, ...rest) => write("create", resource, (to, it) => to.create(it, ...rest)),
     replace: (resource, ...rest) => write("replace", resource, (to, it) => to.replace(it, ...rest)),
     patch: (resource, ...rest) => write("patch", resource, (to, it) => to.patch(it, ...rest)),
@@ -157,6 +208,12 @@ const unreachable = (verb: KubeError.Call["verb"], resource: Resource.Any, clust
   KubeError.make(
     { verb, resource: Resource.qualifiedName(resource) },
     new KubeError.Transport({ message: `there is no client of cluster ${cluster}: add one, see Cluster` })
+  )
+
+const replaced = (resource: Resource.Any, cluster: string): KubeError.KubeError =>
+  KubeError.make(
+    { verb: "watch", resource: Resource.qualifiedName(resource) },
+    new KubeError.Gone({ message: `cluster ${cluster} has another client, and has to be read anew`, code: 410 })
   )
 
 const locals = new WeakMap<Resource.Any, Resource.Any>()

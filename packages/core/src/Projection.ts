@@ -45,6 +45,8 @@ export const make = <A extends KubeObject, Id extends string, const Name extends
   return {
     ...resource,
     id: `${resource.id}/${name}`,
+    partial: true,
+    annotations: both(resource.annotations, options.annotations),
     // There is no value: see `Resource`.
     Type: undefined as never,
     decode: (json) => Result.flatMap(resource.decode(json), (object) => attempt(name, () => project(object))),
@@ -59,6 +61,8 @@ export const metadata = <A extends KubeObject, Id extends string>(
 ): Resource.Resource<Projected<A, unknown>, `${Id}/metadata`> => ({
   ...resource,
   id: `${resource.id}/metadata`,
+  partial: true,
+  annotations: both(resource.annotations, options.annotations),
   metadataOnly: true,
   Type: undefined as never,
   // On the wire it is a `PartialObjectMetadata` of meta.k8s.io; the response to a write is the whole object.
@@ -112,6 +116,13 @@ export const without = <A extends KubeObject, Id extends string, const Name exte
   return {
     ...resource,
     id: `${resource.id}/${name}`,
+    partial: true,
+    annotations: both(
+      resource.annotations,
+      paths.some((path) => path.startsWith("metadata.annotations"))
+        ? (key) => !split.some(([a, b, name]) => a === "metadata" && b === "annotations" && (name ?? key) === key)
+        : undefined
+    ),
     without: paths,
     Type: undefined as never,
     decode: (json) => resource.decode(split.reduce(dropped, json)),
@@ -119,7 +130,23 @@ export const without = <A extends KubeObject, Id extends string, const Name exte
   }
 }
 
-/** The fields that a cache needs. */
+/** Whether some of these fields are among those that a cache of the kind does without: what becomes of them is not seen. */
+export const isBlind = ({ annotations, without = [] }: Resource.Any, fields: Fields): boolean =>
+  without.some((path) => isThere(fields, path.split("."))) ||
+  (annotations !== undefined && !Object.keys(fields.metadata?.annotations ?? {}).every(annotations))
+
+interface Fields {
+  readonly metadata?: { readonly annotations?: object | undefined } | undefined
+}
+
+const isThere = (value: unknown, [name, ...rest]: ReadonlyArray<string>): boolean => {
+  if (name === undefined) return true
+  if (typeof value !== "object" || value === null) return false
+  if (Array.isArray(value)) return name === "*" && value.some((part) => isThere(part, rest))
+  return Object.hasOwn(value, name) && isThere((value as Readonly<Record<string, unknown>>)[name], rest)
+}
+
+/** What a cache lives on. */
 const needed = /^metadata\.(name|namespace|uid|resourceVersion|labels|ownerReferences|creationTimestamp)\b/
 
 /** The value without the field at a path; the same value if there is none. */
@@ -139,6 +166,10 @@ const partial = (name: string) => (): Result.Result<never, Resource.Invalid> =>
 
 const attempt = <B>(name: string, project: () => B): Result.Result<B, Resource.Invalid> =>
   total(() => Result.succeed(project()), (thrown) => `projection ${name} failed: ${thrown}`)
+
+/** What a projection of a projection keeps. */
+const both = (a: Options["annotations"], b: Options["annotations"]): Options["annotations"] =>
+  a === undefined || b === undefined ? a ?? b : (key) => a(key) && b(key)
 
 const keepAnnotations = <M extends KubeObject["metadata"]>(metadata: M, keep: Options["annotations"]): M => {
   if (keep === undefined || metadata.annotations === undefined) return metadata

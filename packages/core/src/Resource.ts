@@ -31,7 +31,11 @@ export interface Resource<out A extends KubeObject = KubeObject, out Id extends 
   readonly scope: Scope
   /** The name of the cluster, if it is not the program's own: see `Cluster`. */
   readonly cluster?: string | undefined
-  /** Whether the server is asked for metadata only: see `Projection`. */
+  /** Whether objects are but a part of what the server has: see `Projection`. */
+  readonly partial?: boolean | undefined
+  /** Which annotations objects have, where those are not all; see `Projection`. */
+  readonly annotations?: ((key: string) => boolean) | undefined
+  /** Whether the server is asked for nothing but metadata: see `Projection`. */
   readonly metadataOnly?: boolean | undefined
   /** Whether a cache may keep objects as text until they are read: see `Projection`. */
   readonly lazy?: boolean | undefined

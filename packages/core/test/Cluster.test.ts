@@ -1,9 +1,20 @@
-import { Action, Cache, Cluster, Controller, KubeClient, Manager, Watch } from "@effect-operator/core"
+import {
+  Action,
+  Adoption,
+  Cache,
+  Cluster,
+  Controller,
+  KubeClient,
+  KubeObject,
+  Manager,
+  Sync,
+  Watch
+} from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Scope, Stream } from "effect"
+import { Cause, Context, Effect, Exit, Layer, Logger, Scope, Stream } from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal } from "./support/Operating.ts"
-import { Server } from "./support/Server.ts"
+import { isWatch, Server } from "./support/Server.ts"
 import { pass, settle } from "./support/Time.ts"
 
 const east = Cluster.make("east")
@@ -169,13 +180,118 @@ describe("Cluster", () => {
       yield* pass("1 minute")
       assert.deepStrictEqual(journal.words, ["a", "p"])
       yield* Scope.close(scope, Exit.void)
-      away.watches[0]!.break()
+      assert.deepStrictEqual(away.watches, [], "what is read from it ends with it")
       yield* pass("1 minute")
       const { watches } = yield* manager.report
       assert.deepStrictEqual(watches.map(({ resource, status }) => [resource, status._tag]), [
         ["Widget.v1.test.io", "Live"],
         ["Part.v1@east", "Degraded"]
       ])
+    }))
+
+  it.effect("one that comes under a name of before may be another cluster: it is read anew", () =>
+    Effect.gen(function*() {
+      const [home, first, second] = [new Server(Widget), new Server(Part), new Server(Part)]
+      first.put(Part, "old")
+      second.put(Part, "young")
+      second.advance(1000)
+      const context = yield* Layer.build(Cluster.layer().pipe(Layer.provide(clientOf(home))))
+      const clusters = Context.get(context, Cluster.Clusters)
+      const journal = new Journal()
+      const controller = Controller.make("parts", {
+        for: EastPart,
+        reconcile: () =>
+          Effect.gen(function*() {
+            yield* journal.note((yield* Cache.list(EastPart)).map(({ metadata }) => metadata.name).join())
+            return Action.done
+          })
+      })
+      const scope = yield* Scope.make()
+      yield* Scope.provide(clusters.add(east, KubeClient.make(first.transport)), scope)
+      yield* Layer.build(Manager.layer([controller]).pipe(Layer.provide(Layer.succeedContext(context))))
+      yield* pass("1 second")
+      yield* Scope.close(scope, Exit.void)
+      first.put(Part, "too late")
+      yield* pass("1 second")
+      yield* clusters.add(east, KubeClient.make(second.transport))
+      yield* pass("1 minute")
+      second.put(Part, "later")
+      yield* pass("1 second")
+      assert.deepStrictEqual(journal.words, ["old", "young", "young,later"])
+      // A watch that ends by itself goes on from where it was, as ever.
+      const lists = second.requests.filter((request) => request.method === "GET" && !isWatch(request)).length
+      second.watches[0]!.end()
+      second.put(Part, "at last")
+      yield* pass("1 minute")
+      assert.strictEqual(journal.words.at(-1), "young,later,at last")
+      assert.strictEqual(
+        second.requests.filter((request) => request.method === "GET" && !isWatch(request)).length,
+        lists
+      )
+    }).pipe(Effect.provide(Logger.layer([]))))
+
+  const refusals: Record<string, (widget: Widget) => Effect.Effect<unknown, unknown, any>> = {
+    "a child of Sync": (widget) =>
+      Sync.children(widget, [EastPart], [Sync.child(EastPart, { metadata: { name: "p" } })]),
+    "one made once": (widget) =>
+      Sync.children(widget, [EastPart], [
+        Sync.once(Sync.adopted(Sync.child(EastPart, { metadata: { name: "orphan" } })))
+      ]),
+    "an orphan": (widget) => Adoption.claim({ resource: Widget, object: widget }, EastPart, { app: "web" }),
+    "what is made by hand": (widget) =>
+      KubeClient.KubeClient.use((client) =>
+        client.create(EastPart, {
+          metadata: { name: "p", namespace: "default", ownerReferences: [KubeObject.controllerReference(widget)] }
+        })
+      )
+  }
+  for (const [what, write] of Object.entries(refusals)) {
+    it.effect(`nothing is owned across clusters, where a garbage collector would delete it: ${what}`, () =>
+      Effect.gen(function*() {
+        const [home, away] = [new Server(Widget, Part), new Server(Part)]
+        home.put(Widget, "a", { spec: { size: 2 } })
+        away.put(Part, "orphan", {}, { labels: { app: "web" } })
+        const told: Array<string> = []
+        const logger = Logger.make(({ cause }) => void told.push(Cause.pretty(cause)))
+        const controller = Controller.make("widgets", {
+          for: Widget,
+          watches: [Watch.cached(EastPart)],
+          reconcile: (widget) => Effect.as(write(widget), Action.done)
+        }) as Controller.Controller
+        yield* Layer.build(Manager.layer([controller]).pipe(Layer.provide(twoClusters(home, away)))).pipe(
+          Effect.provide(Logger.layer([logger]))
+        )
+        yield* settle
+        assert.deepStrictEqual(away.requests.filter(({ method }) => method !== "GET"), [])
+        assert.include(told.join("\n"), "Part.v1@east: Widget default/a is not in its cluster, and cannot own it")
+      }))
+  }
+
+  it.effect("what is in one cluster owns what is in the same", () =>
+    Effect.gen(function*() {
+      const [home, away] = [new Server(), new Server(Widget, Part)]
+      const owner = away.put(Widget, "a", { spec: { size: 2 } })
+      away.put(Part, "orphan", {}, { labels: { app: "web" } })
+      const controller = Controller.make("widgets", {
+        for: EastWidget,
+        owns: [EastPart],
+        reconcile: (widget) =>
+          Effect.gen(function*() {
+            yield* Adoption.claim({ resource: EastWidget, object: widget }, EastPart, { app: "web" })
+            const ownerReferences = [KubeObject.controllerReference(widget)]
+            const made = { name: "p", namespace: "default", labels: { app: "web" }, ownerReferences }
+            if ((yield* Cache.get(EastPart, made)) === undefined) {
+              yield* KubeClient.KubeClient.use((client) => client.create(EastPart, { metadata: made }))
+            }
+            return Action.done
+          })
+      })
+      yield* Layer.build(Manager.layer([controller]).pipe(Layer.provide(twoClusters(home, away))))
+      yield* settle
+      assert.deepStrictEqual(
+        away.objects(Part).map(({ metadata: { name, ownerReferences } }) => [name, ownerReferences?.[0]?.uid]),
+        [["orphan", owner.metadata.uid], ["p", owner.metadata.uid]]
+      )
     }))
 
   it("what it refuses: a name that is none, owning across clusters", () => {

@@ -6,8 +6,11 @@ import {
   CustomResource,
   KubeClient,
   KubeError,
+  type KubeObject,
   Predicate,
+  Projection,
   Reconciler,
+  type Resource,
   Source,
   type Transport,
   Trigger,
@@ -651,6 +654,31 @@ describe("Controller: limits", () => {
       assert.isTrue(journal.words.at(-1)!.startsWith("3 "))
     }))
 
+  it.effect("its own status write wakes nobody, also where it is one of the whole kind and a part is cached", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      const journal = new Journal()
+      const Shown = Projection.make(Widget, "shown", ({ spec, status }) => ({ spec, status }))
+      yield* operate(server, [Controller.make("widgets", {
+        for: Shown,
+        reconcile: (widget) =>
+          Effect.gen(function*() {
+            yield* journal.note(String(widget.status?.ready))
+            const status = { ready: widget.status?.ready !== true }
+            yield* (yield* client).patch(Widget, widget.metadata, KubeClient.Patch.merge({ status }), {
+              subresource: "status"
+            })
+            return Action.done
+          })
+      })])
+      server.put(Widget, "a", small)
+      yield* pass("1 second")
+      assert.deepStrictEqual(journal.words, ["undefined"])
+      server.patch(Widget, "a", { status: { ready: false } })
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["undefined", "false"])
+    }))
+
   it.effect("its own writes wake nobody, also where their events come before the answers, or long after", () =>
     Effect.gen(function*() {
       for (const late of ["answers", "events"]) {
@@ -731,7 +759,7 @@ describe("Controller: limits", () => {
         type: "Stalled",
         status: "True",
         reason: "Terminal",
-        message: "no such size"
+        message: "tasks: no such size"
       })
       assert.deepStrictEqual(journal.words, ["1"], "its own word wakes nobody")
       server.patch(Task, "a", { spec: { size: 2 } })
@@ -739,6 +767,69 @@ describe("Controller: limits", () => {
       assert.deepStrictEqual(conditions(), [ready])
       assert.deepStrictEqual(journal.words, ["1", "2"])
     }))
+
+  it.effect("of several controllers who has given up first says so, and takes it back", () =>
+    Effect.gen(function*() {
+      const server = new Server(Task)
+      server.put(Task, "a", small, { generation: 1 })
+      const journal = new Journal()
+      /** What each of them cannot do anything with. */
+      const bad: Record<string, number> = { one: 1, two: 1, three: 0 }
+      yield* operate(
+        server,
+        Object.keys(bad).map((who) =>
+          Controller.make(who, {
+            for: Task,
+            reconcile: ({ spec }) =>
+              Effect.andThen(
+                journal.note(who),
+                spec.size === bad[who]
+                  ? Effect.fail(new Reconciler.Terminal({ message: `no ${spec.size}` }))
+                  : Effect.succeed(Action.done)
+              )
+          })
+        )
+      )
+      const said = () => server.objects(Task)[0]?.status?.conditions?.map(({ message }) => message)
+      yield* pass("1 minute")
+      assert.deepStrictEqual(said(), ["one: no 1"])
+      assert.isAtMost(journal.words.length, 6, "one word, which wakes the others once")
+      // The other has not given up less.
+      bad["one"] = 0
+      server.patch(Task, "a", { metadata: { labels: { look: "again" } } })
+      yield* pass("1 minute")
+      assert.deepStrictEqual(said(), ["two: no 1"])
+      // What holds for a spec of before holds nobody up.
+      bad["two"] = 2
+      server.patch(Task, "a", { spec: { size: 2 }, metadata: { generation: 2 } })
+      yield* pass("1 minute")
+      assert.deepStrictEqual(said(), ["two: no 2"])
+      server.patch(Task, "a", { spec: { size: 3 }, metadata: { generation: 3 } })
+      yield* pass("1 minute")
+      assert.deepStrictEqual(said(), [])
+      assert.isAtMost(journal.words.length, 30)
+    }))
+
+  const parts = {
+    metadata: Projection.metadata(Task),
+    "what a function picks": Projection.make(Task, "spec", ({ spec }) => ({ spec })),
+    "all but some fields": Projection.without(Task, "fewer", ["status.conditions"])
+  }
+  for (const [what, part] of Object.entries(parts)) {
+    it.effect(`of whose objects nothing but ${what} is cached says nothing in conditions, of which it would lose some`, () =>
+      Effect.gen(function*() {
+        const server = new Server(Task)
+        const status = { conditions: [{ type: "Ready", status: "True", reason: "Yes", message: "" }] }
+        server.put(Task, "a", { ...small, status })
+        yield* operate(server, [Controller.make("tasks", {
+          for: part as Resource.Resource<KubeObject.KubeObject>,
+          reconcile: () => Effect.fail(new Reconciler.Terminal({ message: "no" }))
+        })])
+        yield* pass("1 minute")
+        assert.deepStrictEqual(server.get(Task, "a")?.status, status as never)
+        assert.deepInclude(server.objects(Event)[0], { reason: "Stalled" })
+      }))
+  }
 
   it.effect("what is given up says so also where somebody else's status is not shown yet", () =>
     Effect.gen(function*() {

@@ -82,7 +82,7 @@ export const make = Effect.fnUntraced(function*({ controller, events, leadership
     Effect.sync(() => own.map(({ store }) => store.invalid.get(key)).find((object) => object !== undefined))
 
   const mark = (key: string, why: string) =>
-    Stalled.say(resource, find(key), "Invalid", why).pipe(
+    Stalled.say(resource, find(key), controller.name, "Invalid", why).pipe(
       Effect.provideService(Writing, { permit: leadership.permit, wrote: () => {} }),
       Effect.as(false),
       // Fails even if it was written: the response is the object, which does not decode.

@@ -1,8 +1,13 @@
 /**
  * The condition `Stalled`: it shows on an object that was given up, until that is reconciled again.
  *
- * Only a custom resource whose status Schema has `conditions` can show it. Nothing is lost by it: the conditions are
- * written under the resourceVersion at which they were read, and a lost race with another writer is retried.
+ * Only where the object can say it: in a custom resource whose status Schema has `conditions`, and whose objects are cached
+ * whole. Nothing is lost to it: the conditions are written under the resourceVersion they were read at, and a race with
+ * another writer is run again.
+ *
+ * Several controllers of a kind have one such condition in common. Who has given up first says so, with its name before the
+ * message; the others leave that alone, and take back no word of another as long as it is about the object as it is: each
+ * write wakes all of them, and they would contradict each other for ever.
  *
  * Source: sigs.k8s.io/cli-utils, pkg/kstatus, "The conditions".
  */
@@ -43,19 +48,35 @@ const conditionsOf = (object: KubeObject): Said => {
 
 /** Whether objects of the resource have conditions. */
 export const canSay = (resource: Resource.Any): boolean => {
+  // What is not seen of the conditions would be lost.
+  if (resource.partial === true) return false
   const status: unknown = (resource as Partial<CustomResource>).schemas?.status
   return typeof status === "object" || typeof status === "function"
     ? "conditions" in ((status as { readonly fields?: object }).fields ?? {})
     : false
 }
 
-/** Whether the object shows that it was given up. */
-export const says = (object: KubeObject): boolean => Conditions.isTrue(conditionsOf(object), type)
+/** What stands before a message, and says whose it is. */
+const signature = (controller: string): string => `${controller}: `
 
-/** Whether the object shows just this, for its current generation. */
+const signed = (signature: string, message: string): string => `${signature}${message}`.slice(0, longest)
+
+/** Whether it is the word of another controller, about the object as it is. */
+const isOfAnother = (said: Conditions.Condition | undefined, object: KubeObject, controller: string): boolean =>
+  said?.status === "True" && said.observedGeneration === object.metadata.generation &&
+  !said.message.startsWith(signature(controller))
+
+/** Whether the object says that it was given up, and this controller may take that back. */
+export const says = (object: KubeObject, controller: string): boolean => {
+  const said = Conditions.get(conditionsOf(object), type)
+  return said?.status === "True" && !isOfAnother(said, object, controller)
+}
+
+/** Whether the object says that of itself, as it is now, by whichever controller. */
 export const saysSo = (object: KubeObject, reason: Reason, message: string): boolean => {
   const said = Conditions.get(conditionsOf(object), type)
-  return said?.status === "True" && said.reason === reason && said.message === message.slice(0, longest) &&
+  return said?.status === "True" && said.reason === reason &&
+    said.message === signed(/^[-a-z0-9]+: /.exec(said.message)?.[0] ?? "", message) &&
     said.observedGeneration === object.metadata.generation
 }
 
@@ -83,19 +104,25 @@ const write = <E>(
 const isRace = (error: unknown): boolean =>
   (error as { readonly reason?: { readonly _tag?: string } }).reason?._tag === "Conflict"
 
-/** Shows on the object that it was given up, and why. */
-export const say = <E>(resource: Resource.Any, find: Find<E>, reason: Reason, message: string) =>
+/** Says that the object was given up, and why. */
+export const say = <E>(resource: Resource.Any, find: Find<E>, controller: string, reason: Reason, why: string) =>
+  write(resource, find, (object, said) => {
+    const message = signed(signature(controller), why)
+    return isOfAnother(Conditions.get(said, type), object, controller)
+      ? Effect.succeed(said)
+      : Conditions.state(object, said, { type, status: true, reason, message })
+  })
+
+/** Takes back what was said. */
+export const takeBack = <E>(resource: Resource.Any, find: Find<E>, controller: string) =>
   write(
     resource,
     find,
-    (object, said) => Conditions.state(object, said, { type, status: true, reason, message: message.slice(0, longest) })
+    (object, said) =>
+      Effect.succeed(said !== undefined && says(object, controller) ? Conditions.remove(said, type) : said)
   )
 
-/** Removes the condition. */
-export const takeBack = <E>(resource: Resource.Any, find: Find<E>) =>
-  write(resource, find, (_, said) => Effect.succeed(said === undefined ? said : Conditions.remove(said, type)))
-
-/** Remedies if the server rejects the condition of every object. */
+/** What is to be done where the server refuses the condition of every object. */
 const remedies: Partial<Record<KubeError["reason"]["_tag"], string>> = {
   Invalid:
     "make every field of the status Schema optional (Schema.optionalKey), since an object may have none of them yet",

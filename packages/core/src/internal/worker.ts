@@ -27,8 +27,10 @@ import { isTerminating, keyString, type KubeObject } from "../KubeObject.ts"
 import type { Confined, Leadership } from "../Leadership.ts"
 import type { ControllerMetrics } from "../Metrics.ts"
 import type { Item } from "../QueueState.ts"
+import type * as Resource from "../Resource.ts"
 import { ReconcileTimeout, Terminal } from "../Reconciler.ts"
 import type { Settled, WorkQueue } from "../WorkQueue.ts"
+import * as Crossing from "./crossing.ts"
 import type { Deadlines } from "./Deadlines.ts"
 import { digest, HotLoop, type Sign } from "./HotLoop.ts"
 import { monotonicMillis } from "./monotonic.ts"
@@ -145,15 +147,20 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       })
     })
 
-  /** Takes the writes of an attempt, for the detection of hot loops and the filter of own writes. */
-  const writing = (item: Item, writes: Array<Write>): Writing => ({
+  /** Whether it is the controller's own kind, whole or in part: the status is one. */
+  const isOwnKind = ({ cluster, group, plural, version }: Resource.Any): boolean =>
+    group === resource.group && plural === resource.plural && version === resource.version &&
+    cluster === resource.cluster
+
+  /** What an attempt writes, for the hot-loop watch and the echo filter. */
+  const writing = (item: Item, object: KubeObject, writes: Array<Write>): Writing => ({
     permit: leadership.permit,
-    mark,
+    mark: Crossing.guarded(resource, object, mark),
     wrote: (write: Write, fields?: unknown) => {
       writes.push(write)
       tracing?.wrote(item.key, write)
       if (
-        write._tag === "Written" && write.subresource === "status" && write.resource.id === resource.id &&
+        write._tag === "Written" && write.subresource === "status" && isOwnKind(write.resource) &&
         keyString(write.object) === item.key
       ) ownWrites.wrote(item.key, write.object.metadata.resourceVersion, fields)
     }
@@ -171,11 +178,11 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     )
   }
 
-  /** Writes the condition of an object; that it cannot be written is no failure of the object. */
-  const quietly = <E>(item: Item, word: Effect.Effect<void, E, KubeClient>) =>
+  /** A word about the object, of which it is no failure of the object that it could not be written. */
+  const quietly = <E>(item: Item, object: KubeObject, word: Effect.Effect<void, E, KubeClient>) =>
     Stalled.canSay(resource)
       ? word.pipe(
-        Effect.provideService(Writing, writing(item, [])),
+        Effect.provideService(Writing, writing(item, object, [])),
         Effect.catchCause(unwritten)
       )
       : Effect.void
@@ -199,7 +206,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     metrics.stalled()
     yield* Effect.logError(note, cause)
     yield* events.recorder(controller.name, object).warning({ reason: "Stalled", action: "Reconcile", note })
-    yield* quietly(item, Stalled.say(resource, current(item.key), reason, why))
+    yield* quietly(item, object, Stalled.say(resource, current(item.key), controller.name, reason, why))
   })
 
   /** One worker; everything runs in the context `base`. */
@@ -246,7 +253,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       }
       metrics.started()
       const logged = Context.add(base, References.CurrentLogAnnotations, run.annotations)
-      const context = Context.add(logged, Writing, writing(item, run.writes))
+      const context = Context.add(logged, Writing, writing(item, object, run.writes))
       const fiber = Effect.runForkWith(
         hands.processing === undefined ? context : Context.add(context, Tracer.ParentSpan, hands.processing.reconcile())
       )(attempt(item, object))
@@ -288,7 +295,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         return Effect.void
       }
       if (hold > 0) return longer(run, Effect.andThen(heldBack(run, hold), Effect.suspend(() => settle(run, exit))))
-      if (Exit.isFailure(exit) || Stalled.says(run.object)) return longer(run, settle(run, exit))
+      if (Exit.isFailure(exit) || Stalled.says(run.object, controller.name)) return longer(run, settle(run, exit))
       succeeded(exit.value)
       over(exit)
       endWriting()
@@ -313,9 +320,9 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     ): Effect.Effect<void, never, KubeClient> => {
       if (Exit.isFailure(exit)) return failed(item, object, exit.cause)
       const { value } = exit
-      return value._tag === "Done" && Stalled.says(object)
+      return value._tag === "Done" && Stalled.says(object, controller.name)
         ? Effect.andThen(
-          quietly(item, Stalled.takeBack(resource, current(item.key))),
+          quietly(item, object, Stalled.takeBack(resource, current(item.key), controller.name)),
           Effect.sync(() => succeeded(value))
         )
         : Effect.sync(() => succeeded(value))

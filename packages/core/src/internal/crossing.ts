@@ -1,0 +1,22 @@
+/**
+ * Owner references do not cross clusters: a garbage collector looks for an owner in its own cluster, does not find it, and
+ * deletes what has it. So the object that is reconciled is refused as the owner of anything in another.
+ */
+import type { Mark } from "../Client.ts"
+import { keyString, type KubeObject, type OwnerReference } from "../KubeObject.ts"
+import type * as Resource from "../Resource.ts"
+
+export const told = (dependent: Resource.Any, owner: Resource.Any, object: KubeObject): string =>
+  `${dependent.id}: ${owner.kind} ${keyString(object)} is not in its cluster, and cannot own it: the ` +
+  "garbage collector there would delete it: use an OwnerLabel, and clean up in finalize"
+
+/** What is written carries what `mark` gives it. Throws on what would be owned across clusters: a mistake in the program. */
+export const guarded = (owner: Resource.Any, object: KubeObject, mark: Mark | undefined): Mark => (kind, written) => {
+  if (kind.cluster !== owner.cluster) {
+    const { ownerReferences } = written.metadata as { readonly ownerReferences?: ReadonlyArray<OwnerReference> }
+    if (ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true) {
+      throw new Error(told(kind, owner, object))
+    }
+  }
+  return mark?.(kind, written) ?? written
+}
