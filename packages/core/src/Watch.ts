@@ -90,21 +90,29 @@ export const referenced = <R extends Resource.Any, A extends KubeObject, Id exte
 /** The ids of the kinds that the map functions of watches read. */
 export type ReadsOf<W> = W extends Watch<Resource.Any, infer Reads> ? Reads : never
 
-/** Watches the dependents that an `OwnerLabel` marks, in any namespace. */
+/** Follows the dependents an `OwnerLabel` marks, in any namespace. A projection has to keep its annotation. */
 export const labelled = <R extends Resource.Any>(
   resource: R,
   label: OwnerLabel.OwnerLabel,
   options: Omit<Options<Resource.TypeOf<R>>, "labels"> = {}
-): Watch<R, never> => ({
-  ...options,
-  resource,
-  labels: [{ operator: "exists", key: label.key }],
-  indexedLabels: [label.key],
-  map: (object) => {
-    const owner = OwnerLabel.ownerKey(label, object)
-    return owner === undefined ? [] : [owner]
+): Watch<R, never> => {
+  if (resource.annotations?.(label.key) === false) {
+    throw new Error(
+      `Watch.labelled: ${resource.id}: it does without the annotation ${label.key}, which names the owner, so that nobody ` +
+        "would be woken: let the projection keep it"
+    )
   }
-})
+  return {
+    ...options,
+    resource,
+    labels: [{ operator: "exists", key: label.key }],
+    indexedLabels: [label.key],
+    map: (object) => {
+      const owner = OwnerLabel.ownerKey(label, object)
+      return owner === undefined ? [] : [owner]
+    }
+  }
+}
 
 /** Watches the dependents whose controller owner reference (`controller: true`) names an object of `owner`'s kind. */
 export const owned = <R extends Resource.Any>(

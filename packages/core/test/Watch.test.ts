@@ -1,4 +1,4 @@
-import { type KubeObject, OwnerLabel, Resource, Selector, Watch } from "@effect-operator/core"
+import { type KubeObject, OwnerLabel, Projection, Resource, Selector, Watch } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 
 const declare = <S extends Resource.Scope>(group: string, version: string, kind: string, scope: S) =>
@@ -21,6 +21,26 @@ const ref = (apiVersion: string, kind: string, name: string, controller?: boolea
   ...(controller === undefined ? {} : { controller })
 })
 const owners = (...ownerReferences: ReadonlyArray<KubeObject.OwnerReference>) => pod({ ownerReferences })
+
+describe("Watch.labelled", () => {
+  it("refuses a projection without the annotation that names the owner: nobody would be woken", () => {
+    const label = OwnerLabel.make("test.io/web")
+    const without = (...paths: ReadonlyArray<string>) => Projection.without(Pod, "less", paths)
+    const only = (resource: typeof Pod, annotation: string) =>
+      Projection.metadata(resource, { annotations: (key) => key === annotation })
+    for (
+      const resource of [
+        only(Pod, "other"),
+        without("metadata.annotations"),
+        Projection.lazy(without("status.x", "metadata.annotations")),
+        Projection.make(without("metadata.annotations"), "more", () => ({}))
+      ]
+    ) assert.throws(() => Watch.labelled(resource, label), /does without the annotation test\.io\/web/)
+    for (const resource of [Pod, only(Pod, "test.io/web"), without("metadata.annotations.other"), without("spec.x")]) {
+      assert.strictEqual(Watch.labelled(resource, label).resource, resource)
+    }
+  })
+})
 
 describe("Watch.owned", () => {
   const { map } = Watch.owned(Pod, Web)

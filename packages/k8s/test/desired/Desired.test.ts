@@ -7,6 +7,7 @@ import {
   KubeClient,
   type KubeError,
   Manager,
+  Projection,
   Resource,
   ServerSideApply,
   Sync,
@@ -99,6 +100,45 @@ describe("Sync", () => {
       }
       assert.deepStrictEqual(yield* writes, before)
     }).pipe(Effect.provide(operated)))
+
+  /** Caches that do without some of what is wanted, and a change that they do not show. */
+  const blind = {
+    fields: { part: Projection.without(ConfigMap, "head", ["data.page"]), change: { data: { page: "2" } } },
+    annotations: {
+      part: Projection.metadata(ConfigMap, { annotations: () => false }),
+      change: { metadata: { annotations: { page: "2" } } }
+    }
+  }
+  for (const [what, { change, part }] of Object.entries(blind)) {
+    const Head = part as Resource.Any as typeof ConfigMap
+    it.effect(`puts right what somebody changed though the cache does not show it (${what}), and is quiet else`, () =>
+      Effect.gen(function*() {
+        yield* create(1, [])
+        yield* TestClock.adjust("1 minute")
+        const wanted = yield* client.use((client) => client.get(ConfigMap, key))
+        const before = total(yield* writes)
+        const patch = KubeClient.Patch.merge(change)
+        yield* client.use((client) => client.patch(ConfigMap, key, patch))
+        yield* TestClock.adjust("1 minute")
+        const { data, metadata } = yield* client.use((client) => client.get(ConfigMap, key))
+        assert.deepStrictEqual([data, metadata.annotations], [wanted.data, wanted.metadata.annotations])
+        assert.strictEqual(total(yield* writes), before + 2, "the change, and what puts it right")
+        yield* TestClock.adjust("1 day")
+        assert.strictEqual(total(yield* writes), before + 2)
+      }).pipe(Effect.provide(
+        Manager.layer([Controller.make("heads", {
+          for: Site,
+          owns: [Head],
+          reconcile: (site) => {
+            const metadata = { name: site.metadata.name, annotations: { page: "1" } }
+            return Effect.as(
+              Sync.children(site, [Head], [Sync.child(Head, { metadata, data: { page: "1" } })]),
+              Action.done
+            )
+          }
+        })]).pipe(Layer.provideMerge(cluster))
+      )))
+  }
 
   it.effect("puts right exactly what somebody changed, with one request", () =>
     Effect.gen(function*() {
