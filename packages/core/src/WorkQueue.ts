@@ -57,6 +57,8 @@ export interface Options {
   readonly debounce?: Duration.Input | undefined
   /** No limit by default. */
   readonly rate?: Rate | undefined
+  /** Which keys count for the rate; all by default. Those of which nothing will be done do not. */
+  readonly counts?: ((key: string) => boolean) | undefined
   readonly monitor?: Monitor | undefined
 }
 
@@ -170,7 +172,7 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     if (bucket !== undefined && bucket.nextAt > at) return undefined
     const time = clock.currentTimeMillisUnsafe()
     const item = state.take(at, time - at)!
-    bucket?.take(at)
+    if (options.counts?.(item.key) !== false) bucket?.take(at)
     options.monitor?.taken(time - item.readySince)
     return item
   }

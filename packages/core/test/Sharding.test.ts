@@ -114,6 +114,27 @@ describe("Sharding", () => {
       yield* b.stop
     }))
 
+  it.effect("the rate of a controller is used up by the objects of its replica alone", () =>
+    Effect.gen(function*() {
+      const server = filled()
+      const watchman = new Asked()
+      const start = (who: string) => {
+        const described = reconciling(watchman, who)
+        return replica(server, who, [{ ...described, queue: { rate: { limit: 1, interval: "1 second" } } }])
+      }
+      const a = yield* start("a")
+      const b = yield* start("b")
+      yield* pass("1 minute")
+      watchman.last.clear()
+      for (const name of names) server.patch(Widget, name, { spec: { size: 2 } })
+      const { a: ofA = 0, b: ofB = 0 } = watchman.shares
+      assert.strictEqual(ofA + ofB, 0)
+      yield* pass("20 seconds")
+      assert.strictEqual(watchman.last.size, 24, "the larger share takes no longer than it has objects")
+      yield* a.stop
+      yield* b.stop
+    }))
+
   it.effect("only what moves is looked at anew, and leases of others are nobody's business", () =>
     Effect.gen(function*() {
       const server = filled()

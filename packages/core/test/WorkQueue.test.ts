@@ -500,6 +500,24 @@ describe("WorkQueue", () => {
       assert.strictEqual(times.at(-1), 3_500)
     }))
 
+  it.effect("keys that do not count use nothing of the rate up", () =>
+    Effect.gen(function*() {
+      const queue = yield* WorkQueue.make({
+        rate: { limit: 1, interval: "1 second" },
+        counts: (key) => key.endsWith("0")
+      })
+      const times: Array<number> = []
+      yield* Effect.forkChild(Effect.forever(Effect.gen(function*() {
+        const item = yield* next(queue)
+        if (item.key.endsWith("0")) times.push(item.at)
+        yield* queue.done(item.key, done)
+      })))
+      for (let i = 0; i < 40; i++) queue.add(`n/${i}`, why)
+      yield* Effect.repeat(Effect.yieldNow, { times: 200 })
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(times, [0, 1_000, 2_000, 3_000])
+    }))
+
   it.effect("a rate sets no timer while there is nothing to hand out", () =>
     counting((sleeps) =>
       Effect.gen(function*() {

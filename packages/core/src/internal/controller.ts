@@ -84,7 +84,7 @@ export const start = Effect.fnUntraced(function*<R>(
   const events = yield* EventSink
   const client = yield* KubeClient
   const metrics = yield* Metrics.forController(controller)
-  const queue = yield* WorkQueue.make({ ...controller.queue, monitor: metrics.queue })
+  const queue = yield* WorkQueue.make({ ...controller.queue, monitor: metrics.queue, counts: leadership.owns })
   yield* metrics.observe(queue)
   const ownWrites = new OwnWrites()
 
