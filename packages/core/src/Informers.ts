@@ -15,7 +15,7 @@ import * as Result from "effect/Result"
 import type * as Scope from "effect/Scope"
 import type * as SubscriptionRef from "effect/SubscriptionRef"
 import type { Delta } from "./Delta.ts"
-import { KubeClient, type Selection, type Write } from "./KubeClient.ts"
+import { type Client, KubeClient, type Selection, type Write } from "./KubeClient.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Reflector from "./Reflector.ts"
@@ -61,7 +61,9 @@ export interface Options extends Selection {
 }
 
 export class Informers extends Context.Service<Informers, {
-  /** The informer of a selection, started for its first user and kept until the scope closes. */
+  /** Whose lists, watches and writes are seen. */
+  readonly client: Client
+  /** The informer of a selection, started if nobody has it, kept until the scope closes. */
   readonly get: (options: Options) => Effect.Effect<Informer, never, Scope.Scope>
   /** The informers in use. */
   readonly active: () => ReadonlyArray<Informer>
@@ -153,6 +155,7 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
       })
 
       return Informers.of({
+        client,
         get: (options) =>
           Effect.map(RcMap.get(informers, new Wanted(options)), (informer) => {
             if (isAnother(informer.resource, options.resource)) {

@@ -20,8 +20,10 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
+import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as SubscriptionRef from "effect/SubscriptionRef"
+import * as Tracer from "effect/Tracer"
 import type { Client } from "./Client.ts"
 import type * as Controller from "./Controller.ts"
 import * as EventRecorder from "./EventRecorder.ts"
@@ -221,6 +223,14 @@ const make = Effect.fnUntraced(function*<R>(
   const client = yield* KubeClient
   // Those of a `Cache.layer`, if the program has one.
   const given = yield* Effect.serviceOption(Informers.Informers)
+  if (Option.isSome(given) && given.value.client !== client) {
+    return yield* Effect.die(
+      new Error(
+        "Manager.layer: its Cache.layer has another client than the manager: what is written by one is not seen by the " +
+          "other, which may be of another cluster: give both the same client, or each manager a Cache.layer of its own"
+      )
+    )
+  }
   const informers = Option.isSome(given)
     ? given.value
     : Context.get(yield* Layer.build(Informers.layer(supervisor)), Informers.Informers)
@@ -238,7 +248,8 @@ const make = Effect.fnUntraced(function*<R>(
     new Set(controllers.map(({ resource }) => Resource.qualifiedName(resource)))
   )
   const tracing = yield* Tracing.make
-  // Each controller has its own scope, within one that closes after the finalizer below has drained them all.
+  const around = yield* Effect.context<never>()
+  // Each controller in a scope of its own, all of them in one that closes after the finalizer below has drained them.
   const all = yield* Scope.fork(yield* Effect.scope)
   const running = new Map<string, Running>()
   const starting = new Set<string>()
@@ -355,7 +366,7 @@ const make = Effect.fnUntraced(function*<R>(
       })
       const begun = Effect.gen(function*() {
         const scope = yield* Effect.acquireRelease(Scope.fork(all), Scope.close)
-        const { ready } = yield* begin(controller, scope)
+        const { ready } = yield* Effect.updateContext(begin(controller, scope), apart(around))
         return { ready } satisfies Added
       })
       // If the start is interrupted anywhere, the name is free again.
@@ -369,7 +380,15 @@ const make = Effect.fnUntraced(function*<R>(
   return manager
 })
 
-/** The candidates for leases: one that the controllers share, or one for each. */
+/** Who adds a controller may be a reconcile, and its name in log lines and its span are not those of the controller. */
+const apart = (own: Context.Context<never>) => <R>(theirs: Context.Context<R>): Context.Context<R> =>
+  Context.add(
+    Context.omit(Tracer.ParentSpan)(theirs) as Context.Context<R>,
+    References.CurrentLogAnnotations,
+    Context.get(own, References.CurrentLogAnnotations)
+  )
+
+/** A candidate for each lease that the controllers share or have. */
 const elect = Effect.fnUntraced(function*(
   options: ReturnType<typeof Settings.election>,
   supervisor: Supervisor.Supervisor,

@@ -137,6 +137,26 @@ describe("Cache.layer", () => {
       assert.lengthOf(server.watches, 0)
     }))
 
+  it.effect("one of another client, of another cluster maybe, is no cache of a manager", () =>
+    Effect.gen(function*() {
+      const [home, away] = [new Server(Widget, Part), new Server(Widget)]
+      home.put(Widget, "of-home", { spec: { size: 1 } })
+      const journal = new Journal()
+      const controller = Controller.make("widgets", {
+        for: Widget,
+        reconcile: ({ metadata }) => Effect.as(journal.note(metadata.name), Action.done)
+      })
+      const exit = yield* Effect.exit(Layer.build(
+        Manager.layer([controller]).pipe(
+          Layer.provide(away.layer),
+          Layer.provide(Cache.layer([Part]).pipe(Layer.provide(home.layer)))
+        )
+      ))
+      assert.include(String(exit), "Manager.layer: its Cache.layer has another client than the manager")
+      yield* settle
+      assert.deepStrictEqual(journal.words, [])
+    }))
+
   it.effect("a kind that is in neither the layer nor the controller does not compile", () =>
     Effect.gen(function*() {
       const server = new Server(Part)

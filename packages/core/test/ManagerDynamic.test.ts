@@ -1,6 +1,21 @@
 import { Action, Controller, KubeClient, Manager } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Deferred, Effect, Exit, Fiber, Layer, Metric, Scheduler, Scope } from "effect"
+import {
+  Context,
+  Deferred,
+  Effect,
+  Exit,
+  Fiber,
+  Layer,
+  Logger,
+  Metric,
+  Option,
+  References,
+  Scheduler,
+  Scope,
+  Stream,
+  Tracer
+} from "effect"
 import { Part, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Event, Server } from "./support/Server.ts"
@@ -167,6 +182,46 @@ describe("Manager.run", () => {
         assert.deepStrictEqual([report.parts, report.controllers, server.watches], [parts, [], []], `after ${steps}`)
         yield* Effect.scoped(manager.run(noting("guest", new Journal())))
       }
+    }))
+
+  it.effect("added in a reconcile, it is nobody's part: neither its log lines nor its spans", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part)
+      server.put(Widget, "a", small)
+      server.put(Part, "p")
+      const names: Array<unknown> = []
+      const parents: Array<unknown> = []
+      const logger = Logger.make<unknown, void>(({ fiber, message }) => {
+        if (!String(message).includes("cached")) return
+        const { controller, reconcileID } = fiber.getRef(References.CurrentLogAnnotations)
+        names.push([controller, reconcileID !== undefined])
+      })
+      const guest = Controller.make("guest", {
+        for: Part,
+        dynamicWatches: Stream.fromEffect(Effect.gen(function*() {
+          parents.push(Option.getOrUndefined(yield* Effect.serviceOption(Tracer.ParentSpan)))
+          return []
+        })),
+        reconcile: () => Effect.succeed(Action.done)
+      })
+      const scope = yield* Effect.scope
+      let manager: Manager.Manager["Service"] | undefined
+      const host = Controller.make("host", {
+        for: Widget,
+        reconcile: () =>
+          Effect.as(
+            Effect.suspend(() => Scope.provide(manager!.run(guest), scope)).pipe(Effect.withSpan("of the host")),
+            Action.done
+          )
+      })
+      const tracer = Context.get(Context.empty(), Tracer.Tracer)
+      manager = yield* operate(server, [host]).pipe(
+        Effect.provideService(Tracer.Tracer, tracer),
+        Effect.provide(Logger.layer([logger]))
+      )
+      yield* settle
+      assert.deepStrictEqual(names, [["host", false], ["guest", false]])
+      assert.deepStrictEqual(parents, [undefined])
     }))
 
   it.effect("what a controller needs is what its caller has", () =>
