@@ -25,7 +25,7 @@ import * as Result from "effect/Result"
 import * as SubscriptionRef from "effect/SubscriptionRef"
 import * as State from "./internal/electionState.ts"
 import { monotonicMillis } from "./internal/monotonic.ts"
-import { KubeClient } from "./KubeClient.ts"
+import { type Client, KubeClient } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import type { Leadership } from "./Leadership.ts"
@@ -141,6 +141,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   const timing = timingOf(options)
   const { name, namespace } = options
   const identity = options.identity ?? (yield* randomIdentity)
+  yield* alone(client, options, identity)
   const status = yield* SubscriptionRef.make<Status>({ _tag: "Standby", leader: undefined })
   const leading = yield* Latch.make()
   const lost = yield* Latch.make(true)
@@ -358,7 +359,29 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   } satisfies Election
 })
 
-/** A lease as it was seen; if there is none, the resourceVersion as of which that holds, if known. */
+/** Who are candidates in this process, by their clients: each lease, and as whom. */
+const candidates = new WeakMap<Client, Set<string>>()
+
+/** Two as one would both lead, and each give back, or say of its work, what is the other's. */
+const alone = (client: Client, { name, namespace }: Options, identity: string) => {
+  const candidate = `${namespace}/${name} ${identity}`
+  return Effect.acquireRelease(
+    Effect.suspend(() => {
+      const known = candidates.get(client) ?? new Set()
+      candidates.set(client, known)
+      if (!known.has(candidate)) return Effect.succeed(known.add(candidate))
+      return Effect.die(
+        new Error(
+          `LeaderElection: ${namespace}/${name}: this process holds it as ${identity} already: ` +
+            "of several managers give each a lease of its own (`leaderElection: { name }`)"
+        )
+      )
+    }),
+    (known) => Effect.sync(() => known.delete(candidate))
+  )
+}
+
+/** A lease as somebody has seen it; where there is none, as of which resourceVersion, if that is known. */
 interface Sight {
   readonly lease: State.Lease | null
   readonly version?: string | undefined

@@ -1,12 +1,14 @@
 import {
   Action,
+  Cache,
   Controller,
   KubeClient,
   type KubeError,
   LeaderElection,
   Manager,
   Resource,
-  Supervisor
+  Supervisor,
+  Watch
 } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Exit, Fiber, Layer, Logger, Metric, Scope, Stream, SubscriptionRef } from "effect"
@@ -488,6 +490,86 @@ describe("Manager with leader election", () => {
       assert.deepStrictEqual(journal.words, ["a x", "b x"])
       assert.strictEqual(server.requestsFor("GET", "widgets").length, lists, "from its own cache")
       yield* b.stop
+    }))
+
+  for (const per of ["manager", "object", "ring"] as const) {
+    it.effect(`who takes over asks anew what it has asked before: ${per}`, () =>
+      Effect.gen(function*() {
+        const server = new Server(Widget, Part, Lease)
+        const shard = "shard.alpha.sharding.timebertt.dev/operator"
+        server.put(Widget, "x", small, { labels: { [shard]: "a" } })
+        const journal = new Journal()
+        const controller = Controller.make("widgets", {
+          for: Widget,
+          reconcile: () =>
+            Effect.gen(function*() {
+              const part = yield* Cache.live(Part, { namespace: "default", name: "p" })
+              yield* journal.note(part === undefined ? "absent" : "there")
+              return Action.done
+            })
+        })
+        const context = yield* Layer.build(
+          Manager.layer([controller], { leaderElection: { ...lease, identity: "a", per } }).pipe(
+            Layer.provide(Layer.sync(KubeClient.KubeClient, () => KubeClient.make(server.transport)))
+          )
+        )
+        yield* pass("2 seconds")
+        // Somebody else has it for a while, and makes what was missed.
+        const name = per === "object" ? "operator-a" : "operator"
+        if (per === "ring") server.patch(Widget, "x", { metadata: { labels: { [shard]: "b" } } })
+        else server.patch(Lease, name, { spec: { holderIdentity: "b", leaseDurationSeconds: 15 } })
+        server.put(Part, "p")
+        yield* pass("5 seconds")
+        server.patch(Widget, "x", { spec: { size: 2 } })
+        if (per === "ring") server.patch(Widget, "x", { metadata: { labels: { [shard]: "a" } } })
+        else server.patch(Lease, name, { spec: { holderIdentity: "" } })
+        yield* pass("10 seconds")
+        assert.deepStrictEqual(journal.words, ["absent", "there"])
+        assert.isDefined(context)
+      }).pipe(Effect.scoped))
+  }
+
+  it.effect("the watches of a standby come and go, and what works them out writes nothing", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Lease)
+      server.put(Lease, "operator", { spec: { holderIdentity: "b", leaseDurationSeconds: 15 } })
+      const controller = Controller.make("widgets", {
+        for: Widget,
+        dynamicWatches: Stream.concat(
+          Stream.make([Watch.cached(Part)]),
+          Stream.fromEffect(Effect.as(
+            KubeClient.KubeClient.use((client) =>
+              client.create(Part, { metadata: { namespace: "default", name: "p" } })
+            ),
+            []
+          ))
+        ),
+        reconcile: () => Effect.succeed(Action.done)
+      })
+      const a = yield* manage(server, "a", [controller])
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(server.requestsFor("POST", "parts"), [])
+      assert.lengthOf(server.watchesOf(Part), 1)
+      yield* pass("1 minute")
+      assert.lengthOf(server.requestsFor("POST", "parts"), 1, "who leads does")
+      yield* a.stop
+    }))
+
+  it.effect("two managers of a process do not hold one lease as one", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Lease)
+      const start = (identity: string) =>
+        Layer.build(Manager.layer([], { leaderElection: { ...lease, identity } }).pipe(Layer.provide(server.layer)))
+      const scope = yield* Scope.make()
+      yield* Scope.provide(start("a"), scope)
+      yield* pass("5 seconds")
+      const exit = yield* Effect.exit(start("a"))
+      assert.include(String(exit), "LeaderElection: default/operator: this process holds it as a already")
+      yield* start("b")
+      yield* pass("5 seconds")
+      assert.strictEqual(server.get(Lease, "operator")?.spec?.holderIdentity, "a")
+      yield* Scope.close(scope, Exit.void)
+      yield* start("a")
     }))
 
   it.effect("whose lease is lost begins nothing that waits, and nothing whose time came while it stood still", () =>

@@ -208,12 +208,15 @@ export const start = Effect.fnUntraced(function*<R>(
   const kept = <RR>(source: Source.Source<RR>, emit: Source.Emit) =>
     Effect.provideService(Source.keepRunning(source, emit), Source.OnFailure, metrics.sourceFailed(source.name))
 
+  /** What surrounds writes that are none of a reconcile. */
+  const led: Writing = { permit: leadership.permit, wrote: () => {}, mark }
+
   const sources = Effect.all(controller.sources.map((source) => kept(source, emit(source.name))), {
     concurrency: "unbounded",
     discard: true
   }).pipe(
     Effect.andThen(Effect.never),
-    Effect.provideService(Writing, { permit: leadership.permit, wrote: () => {}, mark })
+    Effect.provideService(Writing, led)
   )
 
   const started = yield* Latch.make()
@@ -267,7 +270,10 @@ export const start = Effect.fnUntraced(function*<R>(
     }).pipe(equipped)
   )
   if (controller.dynamicWatches !== undefined) {
-    yield* run(`dynamic watches of ${controller.name}`, equipped(following(controller.dynamicWatches)))
+    yield* run(
+      `dynamic watches of ${controller.name}`,
+      equipped(following(controller.dynamicWatches)).pipe(Effect.provideService(Writing, led))
+    )
   }
   return {
     name: controller.name,
