@@ -1,4 +1,13 @@
-import { Action, Controller, CustomResource, KubeClient, type KubeObject, Resource, Watch } from "@effect-operator/core"
+import {
+  Action,
+  Cluster,
+  Controller,
+  CustomResource,
+  KubeClient,
+  type KubeObject,
+  Resource,
+  Watch
+} from "@effect-operator/core"
 import { assert, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import * as Yaml from "yaml"
@@ -42,6 +51,24 @@ const granted = (rules: ReadonlyArray<Manifests.Rule> = []) =>
       verbs.join()
     ])
   )
+
+it("what is watched and written in another cluster is for its administrators to allow", () => {
+  const elsewhere = Cluster.on(Secret, Cluster.make("east"))
+  const { controllers, writes, ...rest } = options(false)
+  const apart = {
+    ...rest,
+    controllers: [
+      ...controllers,
+      Controller.make("mirror", {
+        for: Cluster.on(Widget, Cluster.make("east")),
+        watches: [Watch.cached(elsewhere)],
+        reconcile: () => Effect.succeed(Action.done)
+      })
+    ],
+    writes: [...writes, { resource: elsewhere, verbs: ["create", "delete"] }]
+  } satisfies Manifests.Options
+  assert.deepStrictEqual(Manifests.rules(apart), Manifests.rules(options(false)))
+})
 
 it("permissions are what is watched, what is written, and what the framework writes: no more", () => {
   const { "": cluster, ...namespaces } = Manifests.rules(options(false))

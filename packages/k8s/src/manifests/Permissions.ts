@@ -134,6 +134,8 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
     allow("framework", resource, `${resource.plural}/finalizers`, ["update"], { namespaces })
   }
   for (const { names, namespaces, resource, subresource, verbs } of options.writes) {
+    if (resource.cluster !== undefined) continue
+    if (resource.cluster !== undefined) continue
     const what = subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`
     for (const verb of verbs) {
       allow("declared", resource, what, [verb], { namespaces, names: verb === "create" ? undefined : names })
