@@ -19,6 +19,7 @@ import * as Context from "effect/Context"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import type { CacheIndex } from "./CacheIndex.ts"
@@ -186,10 +187,11 @@ type CachedEach<Id> = Id extends string ? Cached<Id> : never
 /**
  * Caches kinds for code that is not a controller: webhook hooks, handlers of an API service, a program of its own.
  *
- * The layer does not wait for its lists. Each read waits for the lists it needs, so a webhook can start before kinds
- * that only its conversion makes readable. Reads see own writes as in a controller, and `live` remembers what it read.
- * A manager that is given the layer too shares its watches and includes them in its report, health and metrics; its
- * controllers may read these kinds, but changes of them wake no controller.
+ * The layer does not wait for its lists: a read does, of what it reads, so that a webhook can be there before the kinds
+ * that only its conversion makes readable. Own writes are seen as in a controller, and `live` remembers. A manager that
+ * is given the layer, too, shares its watches, and has them in its report, health and metrics; a controller of it may read
+ * these kinds, and is woken by none of them. What is provided with one layer, and with another around it, reads the kinds of
+ * both; of two that are merged side by side the last hides the other: give all kinds to one.
  *
  * ```ts
  * const operator = Manager.layer([websites]).pipe(
@@ -203,18 +205,22 @@ export const layer = <const S extends ReadonlyArray<Selected>>(
   kinds: S
 ): Layer.Layer<CachedEach<Resource.IdOf<ResourceOf<S[number]>>> | Informers.Informers, never, KubeClient> =>
   Layer.effectContext(Effect.gen(function*() {
-    const supervisor = yield* Supervisor.make
-    const context = yield* Layer.build(Informers.layer(supervisor))
-    const all = Context.get(context, Informers.Informers)
+    const outer = yield* Effect.serviceOption(CacheReader)
+    const around = yield* Effect.serviceOption(Informers.Informers)
+    const client = yield* KubeClient
+    const all = Option.isSome(around) && around.value.client === client
+      ? around.value
+      : Context.get(yield* Layer.build(Informers.layer(yield* Supervisor.make)), Informers.Informers)
     const informers: Array<Informer> = []
     for (const kind of kinds as ReadonlyArray<Selected>) {
       const { namespaces = [undefined], ...selection } = watchOf(kind)
       for (const namespace of namespaces) informers.push(yield* all.get({ ...selection, namespace }))
     }
     const remembered = makeReadThrough()
-    yield* (yield* KubeClient).observe(remembered.wrote)
-    return context.pipe(
-      Context.add(CacheReader, makeReader(informers)),
+    yield* client.observe(remembered.wrote)
+    const inner = makeReader(informers)
+    return Context.make(Informers.Informers, all).pipe(
+      Context.add(CacheReader, Option.isNone(outer) ? inner : layered(inner, outer.value)),
       Context.add(Remembered, remembered)
     ) as Context.Context<any>
   }))

@@ -137,6 +137,33 @@ describe("Cache.layer", () => {
       assert.lengthOf(server.watches, 0)
     }))
 
+  it.effect("one within another reads the kinds of both, and a manager within both has their watches", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Secret)
+      server.put(Widget, "a", { spec: { size: 1 } })
+      server.put(Part, "p")
+      server.put(Secret, "s")
+      const journal = new Journal()
+      const read = Effect.gen(function*() {
+        return [...names(yield* Cache.list(Part)), ...names(yield* Cache.list(Secret))].join()
+      })
+      const controller = Controller.make("widgets", {
+        for: Widget,
+        reconcile: () => Effect.as(Effect.flatMap(read, journal.note), Action.done)
+      })
+      const both = Cache.layer([Part]).pipe(
+        Layer.provideMerge(Cache.layer([Secret])),
+        Layer.provideMerge(server.layer)
+      )
+      const context = yield* Layer.build(Layer.provideMerge(Manager.layer([controller]), both))
+      yield* settle
+      assert.deepStrictEqual(journal.words, ["p,s"])
+      assert.strictEqual(yield* Effect.provide(read, context), "p,s")
+      const { watches } = yield* Context.get(context, Manager.Manager).report
+      assert.deepStrictEqual(watches.map(({ plural }) => plural).sort(), ["parts", "secrets", "widgets.test.io"])
+      assert.lengthOf(server.watches, 3)
+    }))
+
   it.effect("one of another client, of another cluster maybe, is no cache of a manager", () =>
     Effect.gen(function*() {
       const [home, away] = [new Server(Widget, Part), new Server(Widget)]
