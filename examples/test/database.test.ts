@@ -329,7 +329,7 @@ it.effect("a name that somebody else has is told by the status", () =>
     assert.strictEqual(phase, "Blocked")
     const { message, reason } = Conditions.get(conditions, "Ready")!
     assert.strictEqual(reason, "NotOurs")
-    assert.match(message, /^ConfigMap default\/orders-connection is there already/)
+    assert.match(message, /^ConfigMap default\/orders-connection exists already/)
     yield* client.delete(ConfigMap, { namespace: key.namespace, name: "orders-connection" })
     yield* TestClock.adjust("5 minutes")
     assert.strictEqual((yield* status).phase, "Ready")

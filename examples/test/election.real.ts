@@ -64,7 +64,7 @@ it.live(
       const scale = (desiredReplicas: number) =>
         client.patch(Autoscaler, key, KubeClient.Patch.merge({ spec: { desiredReplicas } }))
       const standsBy = ({ output }: { readonly output: () => string }) =>
-        Processes.until(Effect.sync(() => output().includes("stands by: ")))
+        Processes.until(Effect.sync(() => output().includes("standing by: ")))
 
       const first = yield* replica("first")
       yield* leads("first")

@@ -305,10 +305,13 @@ const fresh = (
   key: string | undefined,
   what: string
 ): Effect.Effect<void, NotObserved> =>
-  Effect.catch(until(informers, isFresh, defaults.patience, `Cache: ${what}: an own write was not seen`), (error) => {
-    for (const { store } of informers) store.giveUpGuesses(key)
-    return isFresh() ? Effect.void : Effect.fail(error)
-  })
+  Effect.catch(
+    until(informers, isFresh, defaults.patience, `Cache: ${what}: a write of this process was not seen`),
+    (error) => {
+      for (const { store } of informers) store.giveUpGuesses(key)
+      return isFresh() ? Effect.void : Effect.fail(error)
+    }
+  )
 
 /** Waits until a condition on the informers' stores holds. If the condition throws, the waiting fiber dies. */
 const until = (
@@ -352,7 +355,7 @@ const condition = <A extends KubeObject>(observation: Observation<A>): {
     const key = keyString(observation.object)
     return {
       namespace: keyOf(observation.object).namespace,
-      what: `the state of ${key}`,
+      what: `the awaited state of ${key}`,
       seen: (informers) => observation.where(newest(informers, key, true) as A | undefined)
     }
   }
@@ -362,7 +365,7 @@ const condition = <A extends KubeObject>(observation: Observation<A>): {
     const { namespace, resourceVersion } = observation.metadata
     return {
       namespace,
-      what: `${key} of resourceVersion ${resourceVersion}`,
+      what: `${key} at resourceVersion ${resourceVersion}`,
       // The selection that is furthest ahead need not be the one that contains the object.
       seen: (informers) =>
         informers.every(({ store }) => passed(resourceVersion, store.resourceVersion)) ||

@@ -59,8 +59,8 @@ const nameOf = (field: string): string => {
   const name = CelName.escape(field)
   if (name === undefined) {
     throw new Error(
-      `No CEL rule can name the field ${JSON.stringify(field)}: it must begin with a letter or _ and go on with ` +
-        `letters, digits, _ . - and /. Rename the field, or write the rule on what it is in.`
+      `A CEL rule cannot refer to the field ${JSON.stringify(field)}: it must begin with a letter or _, followed by ` +
+        `letters, digits, _ . - and /. Rename the field, or put the rule on the object that contains it.`
     )
   }
   return name

@@ -41,7 +41,7 @@ export interface Cluster<out Name extends string = string> {
 
 export const make = <const Name extends string>(name: Name): Cluster<Name> => {
   if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(name)) {
-    throw new Error(`Cluster.make: ${JSON.stringify(name)}: must be lower-case letters, digits, "-" and "."`)
+    throw new Error(`Cluster.make: ${JSON.stringify(name)}: must consist of lower-case letters, digits, "-" and "."`)
   }
   return { name }
 }
@@ -102,15 +102,12 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
       Effect.gen(function*() {
         yield* Effect.acquireRelease(
           Effect.suspend(() => {
-            if (members.has(name)) return Effect.die(new Error(`Cluster: ${name} is there already`))
-            const member: Member = {
-              client,
-              left: Deferred.makeUnsafe(),
-              read: before.has(name) ? new Set() : undefined
+            if (clients.has(name)) {
+              return Effect.die(
+                new Error(`Cluster: ${name}: a cluster of this name has already been added: give each its own name`)
+              )
             }
-            members.set(name, member)
-            before.add(name)
-            return Effect.succeed(member)
+            return Effect.succeed(clients.set(name, client))
           }),
           ({ left }) =>
             Effect.suspend(() => {
@@ -207,7 +204,9 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
 const unreachable = (verb: KubeError.Call["verb"], resource: Resource.Any, cluster: string): KubeError.KubeError =>
   KubeError.make(
     { verb, resource: Resource.qualifiedName(resource) },
-    new KubeError.Transport({ message: `there is no client of cluster ${cluster}: add one, see Cluster` })
+    new KubeError.Transport({
+      message: `there is no client for cluster ${cluster}: add one with Cluster.layer or Clusters.add`
+    })
   )
 
 const replaced = (resource: Resource.Any, cluster: string): KubeError.KubeError =>

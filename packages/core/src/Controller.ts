@@ -170,7 +170,9 @@ export const make = <
   >
 > => {
   if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name)) {
-    throw new Error(`Controller.make: name: ${JSON.stringify(name)}: must be lower-case letters, digits and "-"`)
+    throw new Error(
+      `Controller.make: name: ${JSON.stringify(name)}: must consist of lower-case letters, digits and "-"`
+    )
   }
   const concurrency = options.concurrency ?? defaults.concurrency
   if (!Number.isInteger(concurrency) || concurrency < 1) {
@@ -180,7 +182,7 @@ export const make = <
   const cacheSyncTimeout = Duration.fromInputUnsafe(options.cacheSyncTimeout ?? defaults.cacheSyncTimeout)
   for (const [what, duration] of Object.entries({ resync, cacheSyncTimeout })) {
     if (Duration.toMillis(duration) >= 1000) continue
-    throw new Error(`Controller.make: ${name}: ${what}: ${Duration.format(duration)}: must be a second at least`)
+    throw new Error(`Controller.make: ${name}: ${what}: ${Duration.format(duration)}: must be at least 1 second`)
   }
   const timeout = maybe(options.timeout)
   if (timeout !== undefined && !(Duration.toMillis(timeout) > 0)) {
@@ -198,15 +200,17 @@ export const make = <
     }
     if (resource.scope === "Cluster") {
       throw new Error(
-        `Controller.make: ${name}: namespaces: ${namespaces.join(", ")}: ${resource.kind} has none: leave it out`
+        `Controller.make: ${name}: namespaces: ${
+          namespaces.join(", ")
+        }: ${resource.kind} is cluster-scoped: leave it out`
       )
     }
   }
   for (const what of ["reconcile", "finalize"] as const) {
     if (options[what] !== undefined && typeof options[what] !== "function") {
       throw new Error(
-        `Controller.make: ${name}: ${what}: must be a function of the object that returns an Effect, got ` +
-          `${Effect.isEffect(options[what]) ? "an Effect itself" : typeof options[what]}`
+        `Controller.make: ${name}: ${what}: must be a function that takes the object and returns an Effect, got ` +
+          `${Effect.isEffect(options[what]) ? "an Effect" : typeof options[what]}`
       )
     }
   }
@@ -229,8 +233,8 @@ export const make = <
   const wider = options.for.scope === "Cluster" ? undefined : options.owns?.find(({ scope }) => scope === "Cluster")
   if (wider !== undefined) {
     throw new Error(
-      `Controller.make: ${name}: owns: ${wider.id}: ${options.for.kind} has a namespace, and cannot own what has none: ` +
-        "use Watch.labelled with an OwnerLabel, and clean up in finalize"
+      `Controller.make: ${name}: owns: ${wider.id}: ${options.for.kind} is namespaced and cannot own a cluster-scoped ` +
+        "object: use Watch.labelled with an OwnerLabel, and clean up in finalize"
     )
   }
   const owns = (options.owns ?? []).map((resource) =>

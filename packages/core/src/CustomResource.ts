@@ -167,7 +167,7 @@ const whole = (
   return {
     decode: (json) => {
       if (!isRecord(json) || !isRecord(json.metadata)) {
-        return Result.fail({ issues: [`metadata: missing: the value is no ${options.kind}`] })
+        return Result.fail({ issues: [`metadata: missing: the value is not of kind ${options.kind}`] })
       }
       const decoded = json.spec === undefined && withoutSpec ? Result.succeed(undefined) : spec.decode(json.spec)
       if (Result.isFailure(decoded)) return Result.fail(decoded.failure)
@@ -250,7 +250,7 @@ const checkNames = (options: {
   const check = (field: string, value: string, max: number, pattern: RegExp, remedy: string) => {
     if (value.length <= max && pattern.test(value)) return
     throw new Error(
-      `CustomResource.make: ${field}: ${JSON.stringify(value)}: ${remedy}, and at most ${max} characters long`
+      `CustomResource.make: ${field}: ${JSON.stringify(value)}: ${remedy}, and be at most ${max} characters long`
     )
   }
   const label = (field: string, value: string, example: string) =>
@@ -259,7 +259,7 @@ const checkNames = (options: {
       value,
       63,
       /^[a-z]([-a-z0-9]*[a-z0-9])?$/,
-      `must be of lower-case letters, digits and "-", such as ${example}; begin with a letter`
+      `must begin with a letter, consist of lower-case letters, digits and "-" (such as ${example})`
     )
   const plural = options.plural ?? pluralOf(options.kind)
   check(
@@ -268,7 +268,7 @@ const checkNames = (options: {
     // The name of the CustomResourceDefinition, `<plural>.<group>`, has at most 253 characters.
     252 - plural.length,
     /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/,
-    "must be a DNS subdomain with a dot, such as example.com"
+    "must be a DNS subdomain with a dot (such as example.com)"
   )
   label("version", options.version, "v1 or v1alpha1")
   // The server requires no more than this; kinds of others are not always in CamelCase.
@@ -277,7 +277,7 @@ const checkNames = (options: {
     options.kind,
     63,
     /^[A-Za-z]([-A-Za-z0-9]*[A-Za-z0-9])?$/,
-    "must be of letters and digits, such as Autoscaler; begin with a letter"
+    "must begin with a letter, consist of letters and digits (such as Autoscaler)"
   )
   label("plural", plural, "autoscalers")
   if (options.singular !== undefined) label("singular", options.singular, "autoscaler")

@@ -150,20 +150,24 @@ export const make = (options: {
   for (const [i, { newer }] of steps.entries()) {
     const next = steps[i + 1]
     if (next !== undefined && next.older !== newer) {
-      fail(`after ${newer.version} must come the step from ${newer.version}`)
+      fail(`steps: the step to ${newer.version} must be followed by the step from ${newer.version}`)
     }
   }
   const [first] = versions as [CustomResource]
   for (const { group, kind, plural, scope } of versions) {
     if (group !== first.group || kind !== first.kind || plural !== first.plural || scope !== first.scope) {
-      fail("all must have the same group, kind, plural and scope")
+      fail("all versions must have the same group, kind, plural and scope")
     }
   }
-  if (new Set(versions.map(({ version }) => version)).size < versions.length) fail("a version is there twice")
+  if (new Set(versions.map(({ version }) => version)).size < versions.length) {
+    fail("steps: each version must occur only once")
+  }
   const storage = options.storage ?? versions[versions.length - 1]!
-  for (const named of [storage, ...unserved]) if (!versions.includes(named)) fail(`${named.version} is none of them`)
+  for (const named of [storage, ...unserved]) {
+    if (!versions.includes(named)) fail(`storage and unserved must be versions of the steps: ${named.version} is not`)
+  }
   const served = versions.filter((version) => !unserved.includes(version)).map(({ version }) => version)
-  if (served.length === 0) fail("one must be served")
+  if (served.length === 0) fail("unserved: at least one version must be served")
   return { versions, storage, served: new Set(served), steps }
 }
 
@@ -181,8 +185,8 @@ export const convert = (
 ): Result.Result<KubeObject, string> => {
   const place = (apiVersion: string) => versions.findIndex((version) => version.apiVersion === apiVersion)
   const [from, to] = [place(object.apiVersion), place(desiredApiVersion)]
-  if (from < 0) return Result.fail(`${object.apiVersion} is no version of ${versions[0]!.kind}`)
-  if (to < 0) return Result.fail(`${desiredApiVersion} is no version of ${versions[0]!.kind}`)
+  if (from < 0) return Result.fail(`${object.apiVersion} is not a version of ${versions[0]!.kind}`)
+  if (to < 0) return Result.fail(`${desiredApiVersion} is not a version of ${versions[0]!.kind}`)
   let current: Result.Result<KubeObject, string> = Result.succeed(object)
   for (let at = from; at < to; at++) {
     const { newer, older, ...moves } = steps[at]!

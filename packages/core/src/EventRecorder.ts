@@ -187,12 +187,14 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
     remember(id, series)
     if (mayWrite(event)) return yield* tell(id, series)
     metricsOf(event.controller).heldBack()
-    yield* Effect.logDebug(`the event ${event.reason} about ${event.regarding.metadata.name} is counted, not written`)
+    yield* Effect.logDebug(
+      `event ${event.reason} about ${event.regarding.metadata.name}: counted but not written: too many about this object`
+    )
   })
 
   const lost = ({ controller, reason, regarding }: EventObject.Happening) => (error: KubeError.KubeError) => {
     metricsOf(controller).lost()
-    return Effect.logWarning(`the event ${reason} about ${regarding.metadata.name} was lost: ${error.message}`)
+    return Effect.logWarning(`event ${reason} about ${regarding.metadata.name} was lost: ${error.message}`)
   }
 
   yield* supervisor.run(
@@ -220,7 +222,9 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
     Effect.flatMap(Clock.currentTimeMillis, (at) => {
       if (!Queue.offerUnsafe(queue, { ...note, type, controller, regarding, at })) {
         metricsOf(controller).lost()
-        return Effect.logWarning(`more than ${defaults.capacity} events wait to be written: ${note.reason} was dropped`)
+        return Effect.logWarning(
+          `event ${note.reason} was dropped: more than ${defaults.capacity} events are waiting to be written`
+        )
       }
       open += 1
       return Effect.void

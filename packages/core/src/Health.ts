@@ -41,7 +41,7 @@ export const readiness = (report: Manager.Report): ReadonlyArray<Check> => [
   ...report.leases.map(({ lease, trouble }) => ({ name: `lease:${lease}`, failure: trouble })),
   ...report.controllers.map(({ name, waitingFor }) => ({
     name: `controller:${name}`,
-    failure: waitingFor.length === 0 ? undefined : `waits for ${waitingFor.join("; ")}`
+    failure: waitingFor.length === 0 ? undefined : `waiting for ${waitingFor.join("; ")}`
   }))
 ]
 
@@ -56,7 +56,7 @@ const watchFailure = ({ plural, status, synced }: Manager.Report["watches"][numb
     const { _tag, message } = status.reason
     return `${_tag}: ${message}${hint(status.reason, plural)}, since ${new Date(status.since).toISOString()}`
   }
-  return synced ? undefined : "the list has not been answered"
+  return synced ? undefined : "the API server has not answered the list request"
 }
 
 /** A request to an endpoint. */

@@ -160,7 +160,7 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
           Effect.map(RcMap.get(informers, new Wanted(options)), (informer) => {
             if (isAnother(informer.resource, options.resource)) {
               throw new Error(
-                `Informers: there are two projections ${options.resource.id}: give each a name of its own`
+                `Informers: two different projections are named ${options.resource.id}: give each its own name`
               )
             }
             for (const label of options.indexedLabels ?? []) informer.store.indexLabel(label)

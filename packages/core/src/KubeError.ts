@@ -219,7 +219,7 @@ const textOf = ({ body, headers, status }: Answer): string => {
   const text = typeof body === "string" ? body.trim().replace(/\s+/g, " ").slice(0, longestText) : ""
   const to = headers["location"]
   if (status >= 300 && status < 400 && to !== undefined) {
-    return `HTTP ${status} to ${to}, which is not followed: is the server's address that of an API server?`
+    return `HTTP ${status} to ${to}: redirects are not followed: is the server address that of an API server?`
   }
   return text === "" ? `HTTP ${status} without a message` : text
 }

@@ -42,7 +42,7 @@ const dayExists = (text: string): boolean => {
 /** A point in time, as RFC 3339 text. */
 export const DateTime = annotated(
   Schema.String.check(
-    Schema.isPattern(timePattern, { expected: "a time of RFC 3339, such as 2026-01-31T12:00:00Z" }),
+    Schema.isPattern(timePattern, { expected: "an RFC 3339 time, such as 2026-01-31T12:00:00Z" }),
     Schema.makeFilter((text: string) => dayExists(text) || "there is no such day")
   ),
   { format: "date-time" }
@@ -132,7 +132,7 @@ export const listMap = <const K extends string>(...keys: readonly [K, ...Readonl
 /** A list that is a set: no item twice, and each is owned separately. Items are strings, numbers or booleans. */
 export const listSet = <S extends ListOf>(schema: S): S["Rebuild"]["Rebuild"] => {
   const unique = Schema.makeFilter((items: ReadonlyArray<unknown>) =>
-    new Set(items.map((item) => JSON.stringify(item))).size === items.length || "an item is there twice"
+    new Set(items.map((item) => JSON.stringify(item))).size === items.length || "an item occurs twice"
   )
   return annotated(schema.check(unique as never), { "x-kubernetes-list-type": "set" })
 }

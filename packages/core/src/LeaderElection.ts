@@ -109,7 +109,7 @@ export const Lease = Resource.make<State.Lease>()({
 })
 
 const masterStatus = Metric.gauge("leader_election_master_status", {
-  description: "Whether the process leads (1) or not (0), by name of the lease"
+  description: "Whether this process is the leader (1) or not (0), by name of the lease"
 })
 
 /** The times in milliseconds. Throws if they do not fit together, which is a bug in the program. */
@@ -120,7 +120,7 @@ const timingOf = (options: Options): State.Timing => {
   const retryPeriod = millis(options.retryPeriod ?? defaults.retryPeriod)
   const refuse = (field: string, value: number, must: string) =>
     new Error(`LeaderElection: ${options.namespace}/${options.name}: ${field}: ${value} ms: must be ${must}`)
-  if (!(leaseDuration >= 1000)) throw refuse("leaseDuration", leaseDuration, "a second at least")
+  if (!(leaseDuration >= 1000)) throw refuse("leaseDuration", leaseDuration, "at least 1 second")
   if (!(renewDeadline < leaseDuration)) throw refuse("renewDeadline", renewDeadline, "shorter than leaseDuration")
   if (!(retryPeriod > 0 && retryPeriod < renewDeadline)) {
     throw refuse("retryPeriod", retryPeriod, "above 0 and shorter than renewDeadline")
@@ -180,7 +180,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
       yield* Metric.update(gauge, leads ? 1 : 0)
       yield* leads ? Effect.andThen(lost.close, leading.open) : Effect.andThen(leading.close, lost.open)
       yield* Effect.logInfo(
-        leads ? `leads: holds ${namespace}/${name}` : `does not lead any more: ${namespace}/${name}`
+        leads ? `leading: holds lease ${namespace}/${name}` : `no longer leading: lost lease ${namespace}/${name}`
       )
       if (leads) yield* SubscriptionRef.set(status, leadingSince(today()))
     }
@@ -189,7 +189,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     yield* SubscriptionRef.set(status, standbyFor(holder))
     if (holder === named || holder === undefined || holder === "") return
     named = holder
-    yield* Effect.logInfo(`stands by: ${holder} holds ${namespace}/${name}`)
+    yield* Effect.logInfo(`standing by: ${holder} holds lease ${namespace}/${name}`)
   })
 
   const write = Effect.fnUntraced(function*(lease: State.Lease | null, spec: NonNullable<State.Lease["spec"]>) {
@@ -229,7 +229,9 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     const answer = yield* Effect.result(inTime(client.get(Lease, { namespace, name })))
     const absent = Result.isFailure(answer) && answer.failure.reason._tag === "NotFound"
     if (Result.isFailure(answer) && !absent) return yield* trouble("reading", answer.failure.message)
-    if (Result.isSuccess(answer) && Option.isNone(answer.success)) return yield* trouble("reading", "no answer in time")
+    if (Result.isSuccess(answer) && Option.isNone(answer.success)) {
+      return yield* trouble("reading", "reading: no answer in time")
+    }
     unanswered = false
     return yield* see({ lease: Result.isSuccess(answer) ? Option.getOrNull(answer.success) : null })
   })
@@ -240,7 +242,9 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     const before = waiting
     unanswered = true
     const answer = yield* Effect.result(inTime(write(lease, State.claimed(lease, identity, timing, today()))))
-    if (Result.isSuccess(answer) && Option.isNone(answer.success)) return yield* trouble("writing", "no answer in time")
+    if (Result.isSuccess(answer) && Option.isNone(answer.success)) {
+      return yield* trouble("writing", "renewing: no answer in time")
+    }
     if (Result.isSuccess(answer)) {
       troubles.writing = ""
       unanswered = false
@@ -296,7 +300,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     return inTime(state._tag === "Leading" ? giveBack(state.lease) : giveBackCurrent).pipe(
       Effect.flatMap(Option.match({
         onNone: () => Effect.logWarning(`lease ${namespace}/${name} was not released: no answer in time`),
-        onSome: () => Effect.logInfo(`released ${namespace}/${name}`)
+        onSome: () => Effect.logInfo(`released lease ${namespace}/${name}`)
       })),
       Effect.catch(({ message }) => Effect.logWarning(`lease ${namespace}/${name} was not released: ${message}`)),
       Effect.andThen(Effect.suspend(() => become(State.resigned(state, now()))))
@@ -406,5 +410,5 @@ const standbyFor = (holder: string | undefined): Status => ({
 const notLeading = (namespace: string, name: string): KubeError.KubeError =>
   KubeError.make(
     { verb: "replace", resource: "leases.coordination.k8s.io", namespace, name },
-    new KubeError.Conflict({ message: "this process does not lead: nothing was sent", code: 409 })
+    new KubeError.Conflict({ message: "this process is not the leader: the request was not sent", code: 409 })
   )

@@ -213,7 +213,7 @@ const make = Effect.fnUntraced(function*<R>(
   const twice = names.find((name, i) => names.indexOf(name) !== i)
   if (twice !== undefined) {
     return yield* Effect.die(
-      new Error(`Manager.layer: controllers: two are named ${JSON.stringify(twice)}: give each a name of its own`)
+      new Error(`Manager.layer: controllers: two are named ${JSON.stringify(twice)}: give each its own name`)
     )
   }
   // First, so that it closes last: a manager stays on the board until nothing of it runs.
@@ -261,7 +261,7 @@ const make = Effect.fnUntraced(function*<R>(
         duration: drain,
         orElse: () =>
           Effect.logWarning(
-            `stopping: reconciles still under way are interrupted: ${
+            `stopping: interrupting reconciles that did not finish within the drain time: ${
               Array.from(parts).filter(({ stats }) => stats().processing > 0).map(({ name }) => name).join(", ")
             }`
           )
@@ -296,7 +296,7 @@ const make = Effect.fnUntraced(function*<R>(
     Effect.sync(() => {
       stopping = true
     }).pipe(
-      Effect.andThen(Effect.logInfo("stopping: no new reconciles, those under way finish")),
+      Effect.andThen(Effect.logInfo("stopping: no new reconciles; waiting for running ones to finish")),
       Effect.andThen(Effect.suspend(() => finish([...running.values()])))
     )
   )
@@ -361,7 +361,9 @@ const make = Effect.fnUntraced(function*<R>(
       const refuse = (message: string) => Effect.fail(new ControllerRefused({ controller: name, message }))
       const named = Effect.suspend(() => {
         if (stopping) return refuse(`${name}: the manager is stopping`)
-        if (running.has(name) || starting.has(name)) return refuse(`${name}: there is a controller of that name`)
+        if (running.has(name) || starting.has(name)) {
+          return refuse(`${name}: a controller of this name is already running: choose another name`)
+        }
         return Effect.succeed(starting.add(name))
       })
       const begun = Effect.gen(function*() {
@@ -401,8 +403,8 @@ const elect = Effect.fnUntraced(function*(
   if (options !== undefined && (name === undefined || namespace === undefined)) {
     return yield* Effect.die(
       new Error(
-        "Manager.layer: leaderElection: it needs the name and the namespace of a lease: " +
-          "give them, or set EFFECT_OPERATOR_LEASE_NAME and EFFECT_OPERATOR_LEASE_NAMESPACE"
+        "Manager.layer: leaderElection: the lease needs a name and a namespace: " +
+          "give both, or set EFFECT_OPERATOR_LEASE_NAME and EFFECT_OPERATOR_LEASE_NAMESPACE"
       )
     )
   }

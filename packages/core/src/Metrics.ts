@@ -102,7 +102,7 @@ const stalled = counter("effect_operator_stalled_total", "Objects given up until
 const hotLoops = counter("effect_operator_hot_loops_total", "Reconciles after which a key was held back as a hot loop")
 const syncTimeouts = counter(
   "effect_operator_cache_sync_timeouts_total",
-  "Times a controller reported that its caches do not fill"
+  "Times a controller reported that its caches did not sync in time"
 )
 
 const eventsHeldBack = counter(
@@ -135,16 +135,16 @@ const longestRunning = Metric.gauge("workqueue_longest_running_processor_seconds
 
 const cacheObjects = Metric.gauge("effect_operator_cache_objects", { description: "Objects in a cache" })
 const cacheBytes = Metric.gauge("effect_operator_cache_bytes", {
-  description: "Roughly the memory that the objects of a cache take, in bytes"
+  description: "Approximate memory of the objects in a cache, in bytes"
 })
 const unconfirmedWrites = Metric.gauge("effect_operator_cache_unconfirmed_writes", {
-  description: "Own writes that the watch has not yet brought back"
+  description: "Writes of this process that the watch has not shown yet"
 })
 const lastEvent = Metric.gauge("effect_operator_watch_last_event_age_seconds", {
   description: "Seconds since the last event or bookmark of a live watch"
 })
 const degraded = Metric.gauge("effect_operator_watch_degraded", {
-  description: "Whether a watch cannot be had at the moment (1) or is in order (0)"
+  description: "Whether a watch is degraded (1) or healthy (0)"
 })
 const relists = counter(
   "effect_operator_watch_relists_total",

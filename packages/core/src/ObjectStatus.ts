@@ -83,7 +83,7 @@ const changedSince = (resource: Resource.Any, object: KubeObject): KubeError.Kub
   KubeError.make(
     callOf(resource, object),
     new KubeError.Conflict({
-      message: "the status was written, but somebody had changed it since it was read: another look is due",
+      message: "the status was written over a change made since it was read: reconcile the object again",
       code: 409
     })
   )

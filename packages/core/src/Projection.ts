@@ -107,7 +107,9 @@ export const without = <A extends KubeObject, Id extends string, const Name exte
   for (const path of paths) {
     if (!/^[^.*]+(\.[^.]+)+$/.test(path) || needed.test(path)) {
       throw new Error(
-        `Projection.without: ${name}: ${JSON.stringify(path)}: must be a path below an object's own fields, ` +
+        `Projection.without: ${name}: ${
+          JSON.stringify(path)
+        }: must be a path to a field inside a top-level field, and not one that identifies the object, ` +
           `such as status.images or spec.containers.*.env`
       )
     }
@@ -162,7 +164,9 @@ const dropped = (value: unknown, [name, ...rest]: ReadonlyArray<string>): unknow
 }
 
 const partial = (name: string) => (): Result.Result<never, Resource.Invalid> =>
-  Result.fail({ issues: [`a projection (${name}) is not the whole object: patch it, or write it as its own kind`] })
+  Result.fail({
+    issues: [`a projection (${name}) is not the whole object: use a patch, or read and write the original kind`]
+  })
 
 const attempt = <B>(name: string, project: () => B): Result.Result<B, Resource.Invalid> =>
   total(() => Result.succeed(project()), (thrown) => `projection ${name} failed: ${thrown}`)

@@ -262,7 +262,7 @@ export const make = Effect.fnUntraced(function*(
           const failure = `${Resource.qualifiedName(resource)}: ${_tag}: ${message}${
             hint(next.reason, Resource.qualifiedName(resource))
           }`
-          yield* Effect.logWarning(`${failure}; trying again (${next.failures})`)
+          yield* Effect.logWarning(`${failure}; retrying (failures in a row: ${next.failures})`)
           const delay = Backoff.delay(defaults.backoff, next.failures, yield* Random.next)
           yield* Effect.sleep(Math.max(delay, asked(next.reason)))
           take({ _tag: "Resumed", at: yield* moment })
@@ -319,12 +319,12 @@ export const hint = ({ _tag }: KubeError.Reason, kind: string): string => {
   switch (_tag) {
     case "NotFound":
       return isBuiltIn(kind)
-        ? " (is the server's address that of an API server, which serves this version?)"
+        ? " (is the server address that of an API server, and does it serve this version?)"
         : " (is its CustomResourceDefinition installed?)"
     case "Forbidden":
       return " (does the operator's role allow list and watch?)"
     case "Unauthorized":
-      return " (have the operator's credentials expired, or are they of another cluster?)"
+      return " (have the operator's credentials expired, or are they for another cluster?)"
     default:
       return ""
   }

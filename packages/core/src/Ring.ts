@@ -75,12 +75,12 @@ export const make = Effect.fnUntraced(function*(
   const mistake = (what: string) => Effect.die(new Error(`Ring: ${namespace}/${name}: ${what}`))
   if (!/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/.test(name)) {
     return yield* mistake(
-      `name: ${JSON.stringify(name)}: it is the name of a ControllerRing and part of labels: ${named}`
+      `name: ${JSON.stringify(name)}: names a ControllerRing and is part of labels: ${named}`
     )
   }
   if (!/^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/.test(identity)) {
     return yield* mistake(
-      `identity: ${JSON.stringify(identity)}: it is the name of a Lease and the value of a label: ${named}`
+      `identity: ${JSON.stringify(identity)}: names a Lease and is the value of a label: ${named}`
     )
   }
   const client = yield* KubeClient
@@ -112,7 +112,9 @@ export const make = Effect.fnUntraced(function*(
     Stream.runHead,
     Effect.andThen(
       Effect.fail(
-        new ShardLost({ message: `${identity} has lost its lease: its objects in ring ${name} may be another's` })
+        new ShardLost({
+          message: `${identity} has lost its lease: another shard may own its objects in ring ${name} now`
+        })
       )
     )
   )
@@ -128,4 +130,4 @@ export const make = Effect.fnUntraced(function*(
   }
 })
 
-const named = "give it 63 lower-case letters, digits, \"-\" and \".\" at most"
+const named = "must consist of lower-case letters, digits, \"-\" and \".\", at most 63"

@@ -50,18 +50,18 @@ export const prefix = "EFFECT_OPERATOR_"
 
 /** The variables that `config` reads, for documentation and `fromFlags`. */
 export const variables = [
-  { name: "EFFECT_OPERATOR_DRAIN", sets: "how long reconciles under way may take on stop" },
-  { name: "EFFECT_OPERATOR_IDENTITY", sets: "this process among its replicas, in events and in the lease" },
-  { name: "EFFECT_OPERATOR_CONCURRENCY", sets: "reconciles of a controller at once" },
+  { name: "EFFECT_OPERATOR_DRAIN", sets: "how long running reconciles may take to finish on stop" },
+  { name: "EFFECT_OPERATOR_IDENTITY", sets: "the name of this replica in events and in the lease" },
+  { name: "EFFECT_OPERATOR_CONCURRENCY", sets: "how many reconciles a controller runs at once" },
   { name: "EFFECT_OPERATOR_TIMEOUT", sets: "how long one reconcile may take" },
-  { name: "EFFECT_OPERATOR_CACHE_SYNC_TIMEOUT", sets: "how long caches may take to fill before that is reported" },
-  { name: "EFFECT_OPERATOR_RESYNC", sets: "how often every object is looked at again" },
-  { name: "EFFECT_OPERATOR_LEADER_ELECTION", sets: "whether one of several replicas leads: true or false" },
+  { name: "EFFECT_OPERATOR_CACHE_SYNC_TIMEOUT", sets: "how long caches may take to sync before that is reported" },
+  { name: "EFFECT_OPERATOR_RESYNC", sets: "how often every object is reconciled again" },
+  { name: "EFFECT_OPERATOR_LEADER_ELECTION", sets: "whether only one of several replicas is active: true or false" },
   { name: "EFFECT_OPERATOR_LEASE_NAMESPACE", sets: "the namespace of the lease" },
   { name: "EFFECT_OPERATOR_LEASE_NAME", sets: "the name of the lease" },
   { name: "EFFECT_OPERATOR_LEASE_PER", sets: "what a lease stands for: manager, controller, object or ring" },
   { name: "EFFECT_OPERATOR_LEASE_DURATION", sets: "how long a standby waits after the last renewal it saw" },
-  { name: "EFFECT_OPERATOR_RENEW_DEADLINE", sets: "how long a leader goes on without an accepted renewal" },
+  { name: "EFFECT_OPERATOR_RENEW_DEADLINE", sets: "how long a leader keeps leading without an accepted renewal" },
   { name: "EFFECT_OPERATOR_RETRY_PERIOD", sets: "the time between renewals" }
 ] as const satisfies ReadonlyArray<Variable>
 
@@ -113,7 +113,7 @@ const aboveZero = (name: Name): Config.Config<Duration.Duration> =>
 
 const aSecondAtLeast = (name: Name): Config.Config<Duration.Duration> =>
   Config.schema(
-    DurationText.check(Schema.makeFilter((it) => Duration.toMillis(it) >= 1000 || "must be a second at least")),
+    DurationText.check(Schema.makeFilter((it) => Duration.toMillis(it) >= 1000 || "must be at least 1 second")),
     name
   )
 
@@ -203,7 +203,7 @@ export const fromFlags = (
     const [flag, inline] = splitOnce(args[i]!)
     const name = names.get(flag)
     if (name === undefined) {
-      const message = `unknown flag ${flag}: there are ${[...names.keys()].join(", ")}`
+      const message = `unknown flag ${flag}: known flags: ${[...names.keys()].join(", ")}`
       return Result.fail(new UnknownFlag({ message }))
     }
     const next = args[i + 1]

@@ -48,7 +48,7 @@ export interface Sharding extends Leadership {
 }
 
 const membersGauge = Metric.gauge("effect_operator_shard_members", {
-  description: "Replicas that this one shares the work with, itself among them; 0 while it has no part of it"
+  description: "Replicas that share the work, including this one; 0 while this one takes no part"
 })
 
 /** Takes part until the scope closes, and then deletes its lease. */
@@ -63,12 +63,12 @@ export const make = Effect.fnUntraced(function*(
   const lease = `${name}-${identity}`
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name)) {
     return yield* Effect.die(
-      mistake(options, `name: ${JSON.stringify(name)}: it is a label of each lease: ${labelled}`)
+      mistake(options, `name: ${JSON.stringify(name)}: is a label of each Lease: ${labelled}`)
     )
   }
   if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(identity) || lease.length > 253) {
     return yield* Effect.die(
-      mistake(options, `identity: ${JSON.stringify(identity)}: it is part of a Lease's name: ${named}`)
+      mistake(options, `identity: ${JSON.stringify(identity)}: is part of the Lease's name: ${named}`)
     )
   }
   const labels = { [State.label]: name }
@@ -142,7 +142,7 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const release = Effect.fnUntraced(function*(members: ReadonlyArray<string>) {
-    yield* Effect.logInfo(`shares the work of ${namespace}/${name} among ${members.join(", ")}`)
+    yield* Effect.logInfo(`sharing the work of ${namespace}/${name} among ${members.join(", ")}`)
     become(State.releasing(state, members))
     const keeps = (key: string) => State.ownerOf(members, key) === identity
     const stopped = Effect.forEach(parts, ({ release }) => release(keeps), {
@@ -150,7 +150,9 @@ export const make = Effect.fnUntraced(function*(
       discard: true
     })
     const interrupted = Effect.gen(function*() {
-      yield* Effect.logWarning("reconciles still under way are interrupted: their objects are another replica's")
+      yield* Effect.logWarning(
+        "interrupting reconciles that are still running: their objects now belong to another replica"
+      )
       for (const { interrupt } of parts) interrupt(keeps)
       yield* stopped
       // Their requests may still be in flight.
@@ -230,5 +232,5 @@ export const make = Effect.fnUntraced(function*(
 const mistake = ({ name, namespace }: LeaderElection.Options, what: string): Error =>
   new Error(`Sharding: ${namespace}/${name}: ${what}`)
 
-const labelled = "give it 63 lower-case letters, digits and \"-\" at most"
-const named = "give it lower-case letters, digits, \"-\" and \".\" (a host name), 253 at most with the name"
+const labelled = "must consist of lower-case letters, digits and \"-\", at most 63"
+const named = "must consist of lower-case letters, digits, \"-\" and \".\" (a host name), at most 253 with the name"

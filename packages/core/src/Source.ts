@@ -86,7 +86,7 @@ const overdue = (
   Effect.sleep(Duration.subtract(age, since)).pipe(
     Effect.andThen(
       Effect.logWarning(
-        `source ${name}: nothing is polled, as it has not been answered for ${
+        `source ${name}: polling is blocked: its effect has been running for ${
           Duration.format(age)
         }: give it an Effect.timeout`
       )
@@ -146,7 +146,7 @@ export const keepRunning = Effect.fnUntraced(function*<R>(source: Source<R>, emi
     const healthy = monotonicMillis(clock) - started >= defaults.healthyAfter
     failures = healthy ? 1 : failures + 1
     const delay = Backoff.delay(defaults.backoff, failures, yield* Random.next)
-    yield* Effect.logWarning(`source ${source.name} failed, starts again in ${delay} ms`, exit.cause)
+    yield* Effect.logWarning(`source ${source.name} failed; restarting in ${delay} ms`, exit.cause)
     yield* Effect.sleep(delay)
   }
 })

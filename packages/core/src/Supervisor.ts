@@ -58,7 +58,7 @@ export const make: Effect.Effect<Supervisor> = Effect.gen(function*() {
   return {
     run: (name, part) =>
       part.pipe(
-        Effect.andThen(Effect.die(new Error("it came to its end, and should run for ever"))),
+        Effect.andThen(Effect.die(new Error("it completed, although it must run forever"))),
         // Handlers do not run in a fiber that was interrupted from outside, so an interruption seen here came from
         // within.
         Effect.catchCause((cause) =>

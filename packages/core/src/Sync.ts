@@ -148,15 +148,15 @@ const put = Effect.fnUntraced(function*<Id extends string>(
       new Error(
         `Sync: ${resource.kind} ${keyString(key)}: ${parent.kind} ${
           keyString(parent)
-        } cannot own it, as it is not in ` +
-          "its namespace, and the garbage collector would delete it: apply it with an OwnerLabel, and clean up in finalize"
+        } cannot own it: it is not in its ` +
+          "namespace, so the garbage collector would delete it: apply it with an OwnerLabel, and clean up in finalize"
       )
     )
   }
   const { object, owner } = yield* standing(resource, key, adopt)
   if (owner !== undefined && owner.uid !== parent.metadata.uid) {
     return yield* new NotOurs({
-      message: `${resource.kind} ${keyString(key)} is ${owner.told}: ` +
+      message: `${resource.kind} ${keyString(key)} ${owner.told}: ` +
         `choose another name for the ${resource.kind} of ${parent.kind} ${parent.metadata.name}` +
         (owner.uid === undefined ? ", or take it over with Sync.adopted" : "")
     })
@@ -222,11 +222,11 @@ const standing = Effect.fnUntraced(function*<Id extends string>(
   const may = adopt || live.metadata.managedFields?.some(({ manager }) => manager === writer) === true
   return {
     object,
-    owner: may ? undefined : { uid: undefined, told: "there already, and was not made by this controller" }
+    owner: may ? undefined : { uid: undefined, told: "exists already and was not created by this controller" }
   }
 })
 
-const controlledBy = ({ kind, name, uid }: OwnerReference): Owner => ({ uid, told: `controlled by ${kind} ${name}` })
+const controlledBy = ({ kind, name, uid }: OwnerReference): Owner => ({ uid, told: `is controlled by ${kind} ${name}` })
 
 /**
  * Deletes the parent's children of a kind that are not to be kept. Returns how many of those still exist. Children that

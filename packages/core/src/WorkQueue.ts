@@ -337,7 +337,7 @@ const stepsOf = (schedule: Schedule.Schedule<unknown, unknown>): Steps => {
 }
 
 const thrown = (defect: unknown): string =>
-  `retry: the schedule threw ${String(defect)}: the default delay holds: ` +
-  "let it take whatever a reconcile fails with, and undefined, where it died"
+  `retry: the schedule threw ${String(defect)}; the default delay is used: ` +
+  "it must accept every error a reconcile fails with, and undefined if one died"
 
 type Step = (now: number, input: unknown) => Pull.Pull<[unknown, Duration.Duration], never, unknown>

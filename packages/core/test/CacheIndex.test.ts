@@ -66,7 +66,7 @@ describe("Cache.byIndex", () => {
         () => run(Cache.byIndex(CacheIndex.make(Part, "careless", () => []), "x"))
       )
       const many = yield* Effect.exit(careless)
-      assert.match(Cause.pretty(Exit.isFailure(many) ? many.cause : Cause.empty), /declare an index once/)
+      assert.match(Cause.pretty(Exit.isFailure(many) ? many.cause : Cause.empty), /declare each once/)
     }))
 })
 

@@ -123,7 +123,7 @@ describe("reads under own writes", () => {
       assert.strictEqual(used[0]!.store.listeners, 0)
       assert.match(
         Cause.pretty(Exit.isFailure(exit) ? exit.cause : Cause.empty),
-        /Cache: Part\.v1 default\/a: an own write was not seen within 30s/
+        /Cache: Part\.v1 default\/a: a write of this process was not seen within 30s/
       )
     }))
 
@@ -238,7 +238,7 @@ describe("Cache.awaitObserved", () => {
       yield* TestClock.adjust("5 seconds")
       const error = yield* Fiber.join(fiber)
       assert.strictEqual(error._tag, "NotObserved")
-      assert.match(error.message, /Cache: Part\.v1: default\/b of resourceVersion \d+ was not seen within 5s/)
+      assert.match(error.message, /Cache: Part\.v1: default\/b at resourceVersion \d+ was not seen within 5s/)
     }))
 
   it.effect("a condition that throws is a defect of whoever waits; the watch goes on", () =>

@@ -9,7 +9,7 @@ it("fields are named as CEL wants them, and one that it cannot name is refused",
     CelRule.atLeastOneOf("storage-size", "while").rule,
     "has(self.storage__dash__size) || has(self.__while__)"
   )
-  assert.throws(() => CelRule.exactlyOneOf("9a"), /No CEL rule can name the field "9a"/)
+  assert.throws(() => CelRule.exactlyOneOf("9a"), /A CEL rule cannot refer to the field "9a"/)
 })
 
 it("rules add to those a Schema has, and leave the Schema as it is", () => {

@@ -59,10 +59,10 @@ describe("Cluster", () => {
       assert.deepStrictEqual(away.requests.map(({ path }) => path.split("/").at(-1)), ["eviction", "log"])
       const west = Cluster.on(Part, Cluster.make("west"))
       const failure = yield* Effect.flip(client.connect(west, metadata, { subresource: "log" }))
-      assert.include(failure.message, "there is no client of cluster west")
+      assert.include(failure.message, "there is no client for cluster west")
       assert.include(
         (yield* Effect.flip(Stream.runDrain(client.lines(west, metadata, { subresource: "log" })))).message,
-        "there is no client of cluster west"
+        "there is no client for cluster west"
       )
       assert.deepStrictEqual(home.requests, [])
     }))
@@ -295,7 +295,7 @@ describe("Cluster", () => {
     }))
 
   it("what it refuses: a name that is none, owning across clusters", () => {
-    assert.throws(() => Cluster.make("East!"), /must be lower-case/)
+    assert.throws(() => Cluster.make("East!"), /must consist of lower-case/)
     const owning = () =>
       Controller.make("w", { for: Widget, owns: [EastPart], reconcile: () => Effect.succeed(Action.done) })
     assert.throws(owning, /owner references do not cross clusters/)

@@ -14,7 +14,10 @@ describe("Controller.make", () => {
 
   it("refuses a name that no metric and no field manager could carry, and a concurrency of nothing", () => {
     for (const name of ["", "Widgets", "a_b", "-a", "a-", "a b"]) {
-      assert.throws(() => Controller.make(name, { for: Widget, reconcile }), /Controller\.make: name: .* must be/)
+      assert.throws(
+        () => Controller.make(name, { for: Widget, reconcile }),
+        /Controller\.make: name: .* must consist of/
+      )
     }
     for (const concurrency of [0, -1, 1.5, Number.NaN]) {
       assert.throws(() => Controller.make("a", { for: Widget, reconcile, concurrency }), /a: concurrency: .* must be/)
@@ -96,12 +99,12 @@ describe("Controller: caches", () => {
       ]).pipe(Effect.provide(Logger.layer([logger])))
       yield* pass("29 seconds")
       assert.deepStrictEqual(journal.words, ["healthy"])
-      const complaints = () => lines.filter((line) => line.includes("caches do not fill"))
+      const complaints = () => lines.filter((line) => line.includes("caches are not in sync yet"))
       assert.deepStrictEqual(complaints(), [])
       yield* pass("1 second")
       assert.deepStrictEqual(complaints(), [
-        "not started: the caches do not fill: Secret.v1: Forbidden: secrets is forbidden " +
-        "(does the operator's role allow list and watch?); Part.v1 in a: the list has not been answered"
+        "not started: the caches are not in sync yet: Secret.v1: Forbidden: secrets is forbidden " +
+        "(does the operator's role allow list and watch?); Part.v1 in a: the API server has not answered the list request"
       ])
       yield* pass("1 minute")
       assert.strictEqual(complaints().length, 3, "again and again")
@@ -315,7 +318,7 @@ describe("Controller: invalid objects", () => {
       assert.deepStrictEqual(journal.words, ["good 1"])
       const [event, ...others] = server.objects(Event)
       assert.strictEqual(event?.reason, "Invalid")
-      assert.include(event?.note ?? "", "Widget default/bad is not valid and is ignored: spec.size: ")
+      assert.include(event?.note ?? "", "Widget default/bad is invalid and ignored: spec.size: ")
       assert.strictEqual(others.length, 0)
       server.patch(Widget, "bad", { spec: { size: 5 } })
       yield* settle
@@ -357,7 +360,7 @@ describe("Controller: invalid objects that are deleted", () => {
       const [event] = server.objects(Event)
       assert.match(
         String(event?.note),
-        /is being deleted, and is not cleaned up until that is corrected, or its finalizers are taken off by hand$/
+        /is being deleted, and is not cleaned up until it is corrected or its finalizers are removed by hand$/
       )
     }))
 })

@@ -7,7 +7,11 @@ describe("Controller.make refuses what cannot work, and names field, value and r
   const reconcile = () => Effect.succeed(Action.done)
   const base = { for: Widget, reconcile }
   const refused: ReadonlyArray<readonly [string, () => unknown, RegExp]> = [
-    ["a name no label could hold", () => Controller.make("My Widgets", base), /name: "My Widgets": must be lower-case/],
+    [
+      "a name no label could hold",
+      () => Controller.make("My Widgets", base),
+      /name: "My Widgets": must consist of lower-case/
+    ],
     ["no worker", () => Controller.make("w", { ...base, concurrency: 0 }), /w: concurrency: 0: must be a whole number/],
     ["half a worker", () => Controller.make("w", { ...base, concurrency: 1.5 }), /w: concurrency: 1.5: must be/],
     [
@@ -20,7 +24,11 @@ describe("Controller.make refuses what cannot work, and names field, value and r
       () => Controller.make("w", { ...base, cacheSyncTimeout: 0 }),
       /w: cacheSyncTimeout: 0: m/
     ],
-    ["a resync without pause", () => Controller.make("w", { ...base, resync: 0 }), /w: resync: .*: must be a second/],
+    [
+      "a resync without pause",
+      () => Controller.make("w", { ...base, resync: 0 }),
+      /w: resync: .*: must be at least 1 second/
+    ],
     [
       "no namespace at all",
       () => Controller.make("w", { ...base, namespaces: [] }),
@@ -34,17 +42,17 @@ describe("Controller.make refuses what cannot work, and names field, value and r
     [
       "namespaces of what has none",
       () => Controller.make("w", { ...base, for: Region, reconcile, namespaces: ["shop", "web"] }),
-      /w: namespaces: shop, web: Region has none: leave it out/
+      /w: namespaces: shop, web: Region is cluster-scoped: leave it out/
     ],
     [
       "namespaces of a watch of what has none",
       () => Controller.make("w", { ...base, watches: [Watch.cached(Region, { namespaces: ["shop"] })] }),
-      /w: namespaces: shop: Region has none/
+      /w: namespaces: shop: Region is cluster-scoped/
     ],
     [
       "an owner in a namespace of what has none",
       () => Controller.make("w", { ...base, owns: [Part, Region] }),
-      /w: owns: Region.v1.test.io: Widget has a namespace, and cannot own what has none: use Watch.labelled/
+      /w: owns: Region.v1.test.io: Widget is namespaced and cannot own a cluster-scoped object: use Watch.labelled/
     ]
   ]
   for (const [what, make, message] of refused) {

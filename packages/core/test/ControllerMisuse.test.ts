@@ -81,11 +81,11 @@ describe("Controller: wrong uses", () => {
       })]).pipe(Effect.provide(logger))
       yield* pass("1 hour")
       assert.deepStrictEqual(lines.map((line) => /^source bucket: (.*): give it an Effect.timeout$/.exec(line)?.[1]), [
-        "nothing is polled, as it has not been answered for 2m",
-        "nothing is polled, as it has not been answered for 4m",
-        "nothing is polled, as it has not been answered for 8m",
-        "nothing is polled, as it has not been answered for 16m",
-        "nothing is polled, as it has not been answered for 32m"
+        "polling is blocked: its effect has been running for 2m",
+        "polling is blocked: its effect has been running for 4m",
+        "polling is blocked: its effect has been running for 8m",
+        "polling is blocked: its effect has been running for 16m",
+        "polling is blocked: its effect has been running for 32m"
       ])
       yield* Deferred.succeed(answer, [])
       yield* pass("5 hours")
@@ -109,11 +109,11 @@ describe("Controller: wrong uses", () => {
       })]).pipe(Effect.provide(logger))
       yield* pass("3 minutes")
       assert.deepStrictEqual(lines, [
-        "default/a: its reconcile has been under way for 2m and holds one of 2 workers; nothing else is done for this " +
-        "object meanwhile. Give the controller a `timeout`, or look for an Effect that never completes"
+        "default/a: its reconcile has been running for 2m and occupies one of 2 workers; the object is not reconciled " +
+        "again until it ends. Give the controller a `timeout`, or look for an Effect that never completes"
       ])
       yield* pass("1 hour")
-      assert.deepStrictEqual(lines.map((line) => /under way for (.*) and/.exec(line)![1]), [
+      assert.deepStrictEqual(lines.map((line) => /running for (.*) and/.exec(line)![1]), [
         "2m",
         "4m",
         "8m",
@@ -150,7 +150,7 @@ describe("Controller: wrong uses", () => {
       )
       yield* pass("1 hour")
       yield* Deferred.succeed(end, Action.done)
-      assert.deepStrictEqual(lines.map((line) => /under way for (.*) and/.exec(line)![1]), [
+      assert.deepStrictEqual(lines.map((line) => /running for (.*) and/.exec(line)![1]), [
         "2m",
         "4m",
         "8m",
@@ -189,7 +189,7 @@ describe("Controller: wrong uses", () => {
       assert.include(text, "reconcile of controller widgets returned a Promise")
       assert.include(text, "controller widgets ended with undefined: it must end with Action.done")
       assert.include(text, "controller widgets ended with \"done\"")
-      assert.include(text, "what comes from a cache is frozen: change a copy")
+      assert.include(text, "objects from a cache are frozen: change a copy")
     }))
 
   it.effect("a Schema that throws on an object makes that one invalid, also where it was just written, and ends nothing", () =>
@@ -232,7 +232,7 @@ describe("Controller: wrong uses", () => {
       for (const name of ["stored", "written"]) {
         assert.include(
           lines.join("\n"),
-          `Site default/${name} is not valid and is ignored: spec: the Schema threw TypeError`
+          `Site default/${name} is invalid and ignored: spec: the Schema threw TypeError`
         )
       }
     }))
@@ -244,7 +244,7 @@ describe("Controller: wrong uses", () => {
     const reconcile = Effect.succeed(Action.done) as never
     assert.throws(
       () => Controller.make("widgets", { for: Widget, reconcile }),
-      /reconcile: must be a function.*an Effect itself/
+      /reconcile: must be a function.*an Effect/
     )
   })
 })

@@ -257,7 +257,7 @@ describe("Controller: outcomes", () => {
       assert.isUndefined(failure.pollUnsafe())
       assert.deepStrictEqual(journal.words, ["Widget default/a added", "Part default/some added"])
       const [event] = server.objects(Event)
-      assert.match(event?.note ?? "", /^Part default\/none wakes nobody: map failed: TypeError/)
+      assert.match(event?.note ?? "", /^Part default\/none triggers nothing: map failed: TypeError/)
       // Who is corrected wakes whom it concerns now.
       journal.entries.splice(0)
       server.put(Part, "none", { spec: { role: "A" } })
@@ -283,7 +283,7 @@ describe("Controller: outcomes", () => {
       const [event] = server.objects(Event)
       assert.strictEqual(
         event?.note,
-        "Widget default/a counts as changed: predicate failed: Error: boom Added"
+        "Widget default/a is treated as changed: predicate failed: Error: boom Added"
       )
     }))
 })
@@ -904,7 +904,7 @@ describe("Controller: limits", () => {
       yield* pass("1 minute")
       assert.lengthOf(server.requestsFor("PATCH", "tasks"), 3)
       assert.deepStrictEqual(lines.flat(), [
-        "the condition Stalled of a Task is refused: Invalid: status.ready: Required value: make every field of the " +
+        "the condition Stalled of a Task was refused: Invalid: status.ready: Required value: make every field of the " +
         "status Schema optional (Schema.optionalKey), since an object may have none of them yet"
       ])
     }))

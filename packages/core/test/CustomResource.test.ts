@@ -89,17 +89,20 @@ describe("CustomResource.make", () => {
 
   const make = (more: object) => () => CustomResource.make({ ...names, spec: Schema.Struct({}), ...more })
   it.each<readonly [more: object, message: RegExp]>([
-    [{ group: "test" }, /: group: "test": must be a DNS subdomain with a dot, such as example\.com/],
+    [{ group: "test" }, /: group: "test": must be a DNS subdomain with a dot \(such as example\.com\), and be at most/],
     [{ group: "Test.io" }, /: group: "Test\.io": /],
     [{ group: "-a.io" }, /: group: "-a\.io": /],
     [{ group: `${"g".repeat(250)}.io` }, /: group: /],
-    [{ version: "V1" }, /: version: "V1": must be .* such as v1 or v1alpha1/],
+    [{ version: "V1" }, /: version: "V1": must begin with a letter, .* \(such as v1 or v1alpha1\)/],
     [{ version: "1" }, /: version: "1": /],
     [{ version: "v1.2" }, /: version: "v1\.2": /],
-    [{ kind: "2web" }, /: kind: "2web": must be of letters and digits, such as Autoscaler/],
+    [
+      { kind: "2web" },
+      /: kind: "2web": must begin with a letter, consist of letters and digits \(such as Autoscaler\)/
+    ],
     [{ kind: "Web_App" }, /: kind: "Web_App": /],
     [{ kind: `W${"e".repeat(63)}` }, /: kind: /],
-    [{ plural: "Webs" }, /: plural: "Webs": must be of lower-case letters, .* such as autoscalers/],
+    [{ plural: "Webs" }, /: plural: "Webs": must begin with a letter, .* \(such as autoscalers\)/],
     [{ plural: "" }, /: plural: "": /],
     [{ plural: "w".repeat(64) }, /: plural: .* at most 63 characters/],
     [{ kind: `W${"e".repeat(62)}` }, /: plural: /],

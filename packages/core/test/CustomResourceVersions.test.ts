@@ -177,7 +177,7 @@ describe("reviews", () => {
       /spec\.size: Expected string/
     )
     assert.match(review("example.com/v2", object("v1", { size: "5000cm" })).response.result.message, /is no length/)
-    assert.match(review("example.com/v9", object("v1", { size: "1cm" })).response.result.message, /v9 is no version/)
+    assert.match(review("example.com/v9", object("v1", { size: "1cm" })).response.result.message, /v9 is not a version/)
   })
 })
 
@@ -188,8 +188,17 @@ it("versions that do not belong together are refused", () => {
     down: () => ({ spec: { size: "" } })
   })
   assert.throws(() => CustomResourceVersions.make({ steps: [strange] }), /the same group, kind, plural/)
-  assert.throws(() => CustomResourceVersions.make({ steps: [second, first] }), /after v3 must come the step from v3/)
-  assert.throws(() => CustomResourceVersions.make({ steps: [second], storage: V1 }), /v1 is none of them/)
-  assert.throws(() => CustomResourceVersions.make({ steps: [second], unserved: [V2, V3] }), /one must be served/)
+  assert.throws(
+    () => CustomResourceVersions.make({ steps: [second, first] }),
+    /the step to v3 must be followed by the step from v3/
+  )
+  assert.throws(
+    () => CustomResourceVersions.make({ steps: [second], storage: V1 }),
+    /must be versions of the steps: v1 is not/
+  )
+  assert.throws(
+    () => CustomResourceVersions.make({ steps: [second], unserved: [V2, V3] }),
+    /at least one version must be served/
+  )
   assert.deepStrictEqual([...versions.served], ["v2", "v3"])
 })

@@ -8,7 +8,7 @@ const isLate = (exit: Exit.Exit<unknown, unknown>): boolean =>
   Exit.isFailure(exit) &&
   exit.cause.reasons.some((reason) =>
     reason._tag === "Fail" && reason.error instanceof ReconcileTimeout &&
-    reason.error.message === "it took longer than 1s"
+    reason.error.message === "the reconcile took longer than its timeout of 1s"
   )
 
 const second = Duration.seconds(1)

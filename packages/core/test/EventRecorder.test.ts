@@ -286,8 +286,8 @@ describe("EventRecorder", () => {
         assert.deepStrictEqual(events().map(({ reason }) => reason), ["R2", "R3"])
       }).pipe(Effect.provide(Logger.layer([logger])))
       assert.deepStrictEqual(lines.map((line) => line.replace(/web\.[0-9a-f]+:/, "web.…:")), [
-        "the event R0 about web was lost: create events.events.k8s.io d/web.…: Forbidden: no",
-        "the event R1 about web was lost: create events.events.k8s.io d/web.…: ServerError: x"
+        "event R0 about web was lost: create events.events.k8s.io d/web.…: Forbidden: no",
+        "event R1 about web was lost: create events.events.k8s.io d/web.…: ServerError: x"
       ])
     }))
 
@@ -492,8 +492,8 @@ describe("EventRecorder", () => {
           yield* sink.recorder("webs", object(`web-${i}`)).normal({ reason: `R${i}`, note: "n" })
         }
         assert.deepStrictEqual(lines, [
-          "more than 1000 events wait to be written: R1000 was dropped",
-          "more than 1000 events wait to be written: R1001 was dropped"
+          "event R1000 was dropped: more than 1000 events are waiting to be written",
+          "event R1001 was dropped: more than 1000 events are waiting to be written"
         ])
         const flushed = yield* Effect.forkChild(sink.flush, { startImmediately: true })
         yield* TestClock.adjust("1 hour")

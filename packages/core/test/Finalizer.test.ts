@@ -66,7 +66,7 @@ describe("Finalizer.add", () => {
       assert.strictEqual(result._tag === "Failure" && result.failure.reason._tag, "Conflict")
       assert.strictEqual(
         result._tag === "Failure" && result.failure.message,
-        "patch things.test.io d/a: Conflict: the finalizers of a changed meanwhile: m"
+        "patch things.test.io d/a: Conflict: the finalizers of a changed in the meantime: m"
       )
     }))
 

@@ -86,15 +86,15 @@ describe("Health", () => {
       ]
     })
     assert.deepStrictEqual(wrong(Health.readiness(bad)), [
-      "watch:pods: the list has not been answered",
+      "watch:pods: the API server has not answered the list request",
       "watch:webs.test.io: NotFound: the server could not find the requested resource " +
       "(is its CustomResourceDefinition installed?), since 1970-01-01T00:01:00.000Z",
       "watch:gateways.gateway.networking.k8s.io: NotFound: the server could not find the requested resource " +
       "(is its CustomResourceDefinition installed?), since 1970-01-01T00:01:00.000Z",
       "watch:pods: NotFound: the server could not find the requested resource " +
-      "(is the server's address that of an API server, which serves this version?), since 1970-01-01T00:01:00.000Z",
+      "(is the server address that of an API server, and does it serve this version?), since 1970-01-01T00:01:00.000Z",
       "watch:pods: Unauthorized: Unauthorized " +
-      "(have the operator's credentials expired, or are they of another cluster?), since 1970-01-01T00:01:00.000Z"
+      "(have the operator's credentials expired, or are they for another cluster?), since 1970-01-01T00:01:00.000Z"
     ])
     assert.deepStrictEqual(wrong(Health.liveness(bad)), [])
   })
@@ -117,7 +117,7 @@ describe("Health", () => {
     })
     assert.deepStrictEqual(wrong(Health.readiness(bad)), [
       "shutdown: the process is stopping",
-      "controller:c: waits for Pod.v1: Forbidden: no; Job.v1: Listing"
+      "controller:c: waiting for Pod.v1: Forbidden: no; Job.v1: Listing"
     ])
     assert.deepStrictEqual(wrong(Health.liveness(bad)), [])
   })

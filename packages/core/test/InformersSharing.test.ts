@@ -74,7 +74,7 @@ describe("Informers: sharing", () => {
       yield* informers.get({ resource: once })
       const exit = yield* Effect.exit(informers.get({ resource: project() }))
       const why = Cause.pretty(Exit.isFailure(exit) ? exit.cause : Cause.empty)
-      assert.match(why, /two projections Part\.v1\/role: give each a name of its own/)
+      assert.match(why, /two different projections are named Part\.v1\/role: give each its own name/)
     }))
 
   it.effect("a write through another version of the kind is known to have happened, and no more", () =>

@@ -148,7 +148,7 @@ describe("list", () => {
       ])
       assert.strictEqual((yield* failureOf(Stream.runDrain(client.list(Pod)))).reason._tag, "Gone")
       const error = yield* failureOf(Stream.runDrain(client.list(Web)))
-      assert.match(error.message, /^list webs\.test\.io: Decode: the answer is no Web: spec\.size: Expected/)
+      assert.match(error.message, /^list webs\.test\.io: Decode: the answer is not a valid Web: spec\.size: Expected/)
     }))
 
   it.effect("does not follow a page to itself, for ever", () =>
@@ -158,7 +158,7 @@ describe("list", () => {
       const error = yield* failureOf(Stream.runDrain(client.list(Pod)))
       assert.strictEqual(
         error.message,
-        "list pods: Decode: the list has no end: the page after it is the page itself (continue: t)"
+        "list pods: Decode: the list does not end: the next page has the same continue token: t"
       )
       assert.strictEqual(requests.length, 2)
     }))

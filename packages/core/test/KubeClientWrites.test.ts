@@ -154,7 +154,10 @@ describe("writes", () => {
       const bad = { metadata: { name: "w", namespace: "d" }, spec: { size: 1.5 } }
       for (const call of [client.create(Web, bad), client.replace(Web, bad)]) {
         const error = yield* failureOf(call)
-        assert.match(error.message, /^(create|replace) webs\.test\.io d\/w: Decode: the object is no Web: spec\.size: /)
+        assert.match(
+          error.message,
+          /^(create|replace) webs\.test\.io d\/w: Decode: the object is not a valid Web: spec\.size: /
+        )
       }
       assert.deepStrictEqual([requests, writes], [[], []])
     }))

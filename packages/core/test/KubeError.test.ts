@@ -60,7 +60,7 @@ describe("fromAnswer", () => {
     assert.strictEqual(answer(302)._tag, "UnexpectedStatus")
     assert.strictEqual(
       answer(302, "Found", { location: "https://login.example/" }).message,
-      "HTTP 302 to https://login.example/, which is not followed: is the server's address that of an API server?"
+      "HTTP 302 to https://login.example/: redirects are not followed: is the server address that of an API server?"
     )
     const page = answer(502, `<html>\n  <body>${"x".repeat(100_000)}`).message
     assert.isTrue(page.startsWith("<html> <body>xxx"))

@@ -119,7 +119,7 @@ describe("LeaderElection", () => {
       yield* pass("15 seconds")
       yield* Fiber.join(stopped)
       assert.include(lines, "lease default/operator was not released: no answer in time")
-      assert.notInclude(lines, "released default/operator")
+      assert.notInclude(lines, "released lease default/operator")
     }))
 
   it.effect("one that stops while its first claim is under way, or unanswered, leaves no lease behind", () =>
@@ -347,7 +347,7 @@ describe("LeaderElection", () => {
       const b = yield* replica(server, "b").pipe(Effect.provide(Logger.layer([logger])))
       const told = Effect.sync(() => lines.splice(0))
       yield* pass("1 second")
-      assert.deepStrictEqual(yield* told, ["stands by: a holds default/operator"])
+      assert.deepStrictEqual(yield* told, ["standing by: a holds lease default/operator"])
       for (let i = 0; i < 20; i++) {
         held("a")
         yield* pass("5 seconds")
@@ -355,16 +355,16 @@ describe("LeaderElection", () => {
       assert.deepStrictEqual(yield* told, [])
       held("c")
       yield* pass("5 seconds")
-      assert.deepStrictEqual(yield* told, ["stands by: c holds default/operator"])
+      assert.deepStrictEqual(yield* told, ["standing by: c holds lease default/operator"])
       // Nobody is nobody to stand by; who has led stands by whoever follows, also one that was named before.
       held("")
       yield* pass("5 seconds")
-      assert.deepStrictEqual(yield* told, ["leads: holds default/operator"])
+      assert.deepStrictEqual(yield* told, ["leading: holds lease default/operator"])
       held("c")
       yield* pass("5 seconds")
       assert.deepStrictEqual(yield* told, [
-        "does not lead any more: default/operator",
-        "stands by: c holds default/operator"
+        "no longer leading: lost lease default/operator",
+        "standing by: c holds lease default/operator"
       ])
       yield* b.stop
     }))
@@ -388,7 +388,7 @@ describe("LeaderElection", () => {
       assert.deepStrictEqual([journal, election.term(), gauge()], [["term 1", "interrupted"], undefined, [{
         value: 0
       }]])
-      assert.strictEqual(election.trouble(), "no answer in time")
+      assert.strictEqual(election.trouble(), "renewing: no answer in time")
       server.fault = () => Effect.undefined
       yield* pass("20 seconds")
       assert.deepStrictEqual(journal, ["term 1", "interrupted", "term 2"])

@@ -90,7 +90,7 @@ describe("Manager.launch", () => {
       const error = Exit.isFailure(exit) ? Cause.squash(exit.cause) : undefined
       assert.strictEqual(
         (error as Error).message,
-        `Manager.layer: controllers: two are named "a": give each a name of its own`
+        `Manager.layer: controllers: two are named "a": give each its own name`
       )
       assert.strictEqual(server.requests.length, 0)
     }))

@@ -26,11 +26,11 @@ describe("Overdue", () => {
   })
 
   it("names the remedy: a time-out, or what does not heed it", () => {
-    assert.include(line("x", 150_000, 1, undefined), "for 2m 30s and holds one of 1 worker;")
+    assert.include(line("x", 150_000, 1, undefined), "for 2m 30s and occupies one of 1 worker;")
     assert.include(line("x", 150_000, 1, undefined), "Give the controller a `timeout`")
     assert.include(
       line("x", 150_000, 4, Duration.seconds(30)),
-      "Its time-out is 30s: what it waits for cannot be interrupted"
+      "Its timeout is 30s: lower that, or look for an Effect that cannot be interrupted"
     )
   })
 })

@@ -37,7 +37,7 @@ describe("Projection", () => {
       const { own } = server
       const read = yield* own.get(Role, ref("a"))
       for (const write of [own.replace(Role, read), own.create(Role, read)]) {
-        assert.match((yield* Effect.flip(write)).message, /a projection \(role\) is not the whole object: patch it/)
+        assert.match((yield* Effect.flip(write)).message, /a projection \(role\) is not the whole object: use a patch/)
       }
       const patched = yield* own.patch(Role, ref("a"), { _tag: "Merge", body: { spec: { role: "y" } } })
       assert.strictEqual(patched.role, "y")

@@ -69,8 +69,8 @@ describe("Settings.config", () => {
       ["EFFECT_OPERATOR_CONCURRENCY", "many", "EFFECT_OPERATOR_CONCURRENCY"],
       ["EFFECT_OPERATOR_DRAIN", "soon", "must be a duration, such as 90s"],
       ["EFFECT_OPERATOR_DRAIN", "-5s", "must be a duration"],
-      ["EFFECT_OPERATOR_RESYNC", "10ms", "must be a second at least"],
-      ["EFFECT_OPERATOR_CACHE_SYNC_TIMEOUT", "0", "must be a second at least"],
+      ["EFFECT_OPERATOR_RESYNC", "10ms", "must be at least 1 second"],
+      ["EFFECT_OPERATOR_CACHE_SYNC_TIMEOUT", "0", "must be at least 1 second"],
       ["EFFECT_OPERATOR_TIMEOUT", "0", "must be above 0; leave it out for no limit"],
       ["EFFECT_OPERATOR_LEASE_PER", "cluster", "EFFECT_OPERATOR_LEASE_PER"]
     ] as const

@@ -358,6 +358,6 @@ describe("Sharding", () => {
         )
       )))))
     assert.include(attempt({ namespace: "ops", name: "My Operator" }), `Sharding: ops/My Operator: name: "My Operator"`)
-    assert.include(attempt({ namespace: "ops", name: "op", identity: "Pod_1" }), `identity: "Pod_1": it is part of`)
+    assert.include(attempt({ namespace: "ops", name: "op", identity: "Pod_1" }), `identity: "Pod_1": is part of`)
   })
 })

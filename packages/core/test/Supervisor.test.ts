@@ -8,7 +8,7 @@ describe("Supervisor", () => {
     ["fails", Effect.fail("broken"), "broken"],
     ["dies", Effect.die(new Error("bug")), "bug"],
     ["throws", Effect.sync(() => JSON.parse("{")), "JSON"],
-    ["comes to its end", Effect.void, "should run for ever"],
+    ["comes to its end", Effect.void, "must run forever"],
     ["interrupts itself", Effect.interrupt, "interrupt"],
     [
       "waits for a fiber that is interrupted",

@@ -314,7 +314,7 @@ describe("WorkQueue", () => {
         [3_000, 5, 10, 20, 3_000]
       )
       assert.lengthOf(lines, 3)
-      assert.match(lines[0]!, /^retry: the schedule threw TypeError: .*: the default delay holds: .*undefined/)
+      assert.match(lines[0]!, /^retry: the schedule threw TypeError: .*; the default delay is used: .*undefined/)
       const broken = yield* WorkQueue.make({
         retry: Schedule.fromStep(Effect.die(new Error("a bug"))) as Schedule.Schedule<unknown, unknown>
       })

@@ -30,9 +30,9 @@ describe("an object that leaves what its controller selects", () => {
       server.patch(Widget, "a", off)
       yield* pass("10 seconds")
       assert.deepStrictEqual(notes(), [
-        "LeftSelection: Widget default/a is selected by labels or fields no more, and has the finalizer test.io/widgets: " +
-        "nobody cleans up after it, nor lets it go when it is deleted, until it is selected again or the finalizer is " +
-        "taken off by hand"
+        "LeftSelection: Widget default/a is no longer selected by labels or fields but still has the finalizer test.io/widgets: " +
+        "it is not cleaned up, and its deletion does not complete, until it is selected again or the finalizer is " +
+        "removed by hand"
       ])
       server.patch(Widget, "a", { metadata: { labels: { mine: "yes" } } } as never)
       yield* pass("10 seconds")

@@ -64,7 +64,7 @@ describe("PodExec", () => {
       ]
       for (const ask of asking) {
         const message = yield* refusal(Effect.provide(Effect.asVoid(ask), Cluster.layer()))
-        assert.include(message, "there is no client of cluster east")
+        assert.include(message, "there is no client for cluster east")
       }
     }).pipe(Effect.provide(cluster({ exec }))))
 

@@ -69,8 +69,8 @@ export const confine = <R>(
   const { finalize, resource, watches: [own, ...others] } = controller
   if (resource.scope === "Cluster") {
     throw new Error(
-      `Ring: ${ring}: controller ${controller.name}: ${resource.kind} has no namespace, and objects without one are not ` +
-        "assigned again when their shard is gone: run it by another manager, with one leader or `per: \"object\"`"
+      `Ring: ${ring}: controller ${controller.name}: ${resource.kind} is cluster-scoped, and such objects are not ` +
+        "reassigned when their shard is gone: run it in another manager, with one leader or `per: \"object\"`"
     )
   }
   if (resource.cluster !== undefined) {
@@ -202,7 +202,7 @@ const undecoded = (
         Effect.catch((error) =>
           // A changed object will be seen again.
           error.isRetryable && error.reason._tag !== "Conflict"
-            ? Effect.as(Effect.logWarning(`${keyString(object)} is not handed back yet`, error), true)
+            ? Effect.as(Effect.logWarning(`${keyString(object)} could not be handed back; trying again`, error), true)
             : Effect.succeed(false)
         )
       )

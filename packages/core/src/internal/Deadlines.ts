@@ -28,7 +28,9 @@ export const make = Effect.fnUntraced(function*(timeout: Duration.Duration | und
   if (timeout === undefined) return { begin: () => {}, end: Fiber.await, ending: Fiber.await } satisfies Deadlines
   const clock = yield* Clock.Clock
   const millis = Duration.toMillis(timeout)
-  const late = Exit.fail(new ReconcileTimeout({ message: `it took longer than ${Duration.format(timeout)}` }))
+  const late = Exit.fail(
+    new ReconcileTimeout({ message: `the reconcile took longer than its timeout of ${Duration.format(timeout)}` })
+  )
   /** When each must be over, in this order: the timeout is the same for all. */
   const running = new Map<Fiber.Fiber<unknown, unknown>, number>()
   const tardy = new WeakSet<Fiber.Fiber<unknown, unknown>>()

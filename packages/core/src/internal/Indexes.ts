@@ -51,7 +51,9 @@ export class Indexes<A extends KubeObject> {
 
   #build(id: string | CacheIndex, name: string, valuesOf: (object: A) => ReadonlyArray<string>): Buckets<A> {
     if (this.#built.size >= this.#most) {
-      throw new Error(`index ${name}: the cache has ${this.#most} already: declare an index once, not where it is read`)
+      throw new Error(
+        `index ${name}: the cache already has ${this.#most} indexes: declare each once, outside the code that reads it`
+      )
     }
     const built = new Buckets<A>(name, valuesOf)
     for (const [key, object] of this.#visible()) built.update(key, undefined, object)

@@ -98,7 +98,7 @@ export class Legacy {
             // They may be behind for good, if the server was restored: they are not waited for again.
             for (const informer of behind) this.#inherited.delete(idOfInformer(informer))
             const kinds = behind.map(({ resource }) => resource.id).join(", ")
-            return Effect.logWarning(`goes on with caches that do not show yet what another replica wrote: ${kinds}`)
+            return Effect.logWarning(`continuing although caches do not show yet what another replica wrote: ${kinds}`)
           }
         })
       )

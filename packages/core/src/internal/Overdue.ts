@@ -32,11 +32,11 @@ export class Overdue {
 
 /** The log line about a key. */
 export const line = (key: string, age: number, workers: number, timeout: Duration.Duration | undefined): string =>
-  `${key}: its reconcile has been under way for ${
+  `${key}: its reconcile has been running for ${
     Duration.format(Duration.seconds(Math.floor(age / 1000)))
-  } and holds ` +
-  `one of ${workers} ${workers === 1 ? "worker" : "workers"}; nothing else is done for this object meanwhile. ` + (
+  } and occupies ` +
+  `one of ${workers} ${workers === 1 ? "worker" : "workers"}; the object is not reconciled again until it ends. ` + (
     timeout === undefined
       ? "Give the controller a `timeout`, or look for an Effect that never completes"
-      : `Its time-out is ${Duration.format(timeout)}: what it waits for cannot be interrupted, or is allowed that long`
+      : `Its timeout is ${Duration.format(timeout)}: lower that, or look for an Effect that cannot be interrupted`
   )

@@ -15,7 +15,7 @@ export const hasVersion = (body: unknown): body is Bookmark["object"] =>
 export const isStored = (body: unknown): body is KubeObject =>
   hasVersion(body) && typeof (body as KubeObject).metadata.name === "string"
 
-export const noObject: Resource.Invalid = { issues: ["metadata: missing: the value is no object"] }
+export const noObject: Resource.Invalid = { issues: ["metadata: missing: the value is not a Kubernetes object"] }
 
 export const isList = (body: unknown): body is {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string }

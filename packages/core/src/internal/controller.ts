@@ -134,7 +134,7 @@ export const start = Effect.fnUntraced(function*<R>(
     yield* Effect.sleep(controller.cacheSyncTimeout)
     const missing = yield* notSynced(informers)
     metrics.cacheSyncTimedOut()
-    yield* Effect.logError(`not started: the caches do not fill: ${missing.join("; ")}`)
+    yield* Effect.logError(`not started: the caches are not in sync yet: ${missing.join("; ")}`)
   })
 
   const synced = Effect.forEach(informers, ({ synced }) => synced, { discard: true }).pipe(
@@ -245,11 +245,14 @@ export const start = Effect.fnUntraced(function*<R>(
     yield* run(`conditions of ${controller.name}`, Effect.provideService(invalid.marking, KubeClient, client))
   }
   if (leaving !== undefined) {
-    yield* run(`what leaves ${controller.name}`, Effect.provideService(leaving.telling, KubeClient, client))
+    yield* run(
+      `objects leaving the selection of ${controller.name}`,
+      Effect.provideService(leaving.telling, KubeClient, client)
+    )
   }
   if (aside !== undefined) {
     yield* run(
-      `what ${controller.name} does not reconcile`,
+      `hand-over of invalid objects of ${controller.name}`,
       leadership.lead(aside.run).pipe(
         Effect.provideService(Writing, { permit: leadership.permit, wrote: () => {} }),
         Effect.provideService(KubeClient, client)
@@ -299,7 +302,7 @@ const notSynced = Effect.fnUntraced(function*(informers: ReadonlyArray<Informer>
     reports.push(
       now._tag === "Degraded"
         ? `${where}: ${now.reason._tag}: ${now.reason.message}${hint(now.reason, Resource.qualifiedName(resource))}`
-        : `${where}: the list has not been answered`
+        : `${where}: the API server has not answered the list request`
     )
   }
   return reports

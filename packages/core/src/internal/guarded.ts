@@ -39,7 +39,7 @@ export const guarded = <A extends KubeObject>(
         ? KubeError.make(
           { verb: error.verb, resource: error.resource, ...key(object) },
           new KubeError.Conflict({
-            message: `the ${what} of ${object.metadata.name} changed meanwhile: ${error.reason.message}`,
+            message: `the ${what} of ${object.metadata.name} changed in the meantime: ${error.reason.message}`,
             code: 409
           })
         )

@@ -14,7 +14,9 @@ export const placeProblem = (resource: Resource.Any, target: Target): string | u
 
 /** Why a kind is not for this client: it is of another cluster, and would be looked for in the wrong one. */
 const strangeness = ({ cluster, id }: Resource.Any): string | undefined =>
-  cluster === undefined ? undefined : `${id} is of cluster ${cluster}, and this client is not: see Cluster`
+  cluster === undefined
+    ? undefined
+    : `${id} is of cluster ${cluster}, and this client is for another: use the client of Cluster.layer`
 
 /** What is wrong with a segment of a path. `.` and `..` would lead to another object. */
 const segmentProblem = (field: string, value: string | undefined, resource: Resource.Any): string | undefined => {
@@ -24,6 +26,6 @@ const segmentProblem = (field: string, value: string | undefined, resource: Reso
       : `metadata.name: missing: give the name of the ${resource.kind}`
   }
   return value === "." || value === ".."
-    ? `metadata.${field}: ${JSON.stringify(value)}: give a real ${field}`
+    ? `metadata.${field}: ${JSON.stringify(value)}: is not a valid ${field}: give another`
     : undefined
 }

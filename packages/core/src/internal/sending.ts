@@ -109,7 +109,7 @@ export const make = (transport: Transport["Service"]) => {
   const object = <A>(call: KubeError.Call, read: Read<A>) => (body: unknown) => {
     if (typeof body === "object" && body !== null) return read(body)
     // A proxy's login page comes with 200, too.
-    const issue = `the answer is no JSON object: ${String(body).slice(0, 100)}`
+    const issue = `the answer is not a JSON object: ${String(body).slice(0, 100)}`
     return Effect.fail(KubeError.make(call, new KubeError.Decode({ message: issue, issues: [issue] })))
   }
 

@@ -126,7 +126,7 @@ export const takeBack = <E>(resource: Resource.Any, find: Find<E>, controller: s
 const remedies: Partial<Record<KubeError["reason"]["_tag"], string>> = {
   Invalid:
     "make every field of the status Schema optional (Schema.optionalKey), since an object may have none of them yet",
-  Forbidden: "let the operator patch the status: its manifests do, once they are written and applied again"
+  Forbidden: "allow the operator to patch the status: write its manifests again and apply them"
 }
 
 /**
@@ -144,7 +144,7 @@ export const teller = (resource: Resource.Any) => {
       }
       told.add(reason._tag)
       return Effect.logWarning(
-        `the condition ${type} of a ${resource.kind} is refused: ${reason._tag}: ${reason.message}: ${remedy}`
+        `the condition ${type} of a ${resource.kind} was refused: ${reason._tag}: ${reason.message}: ${remedy}`
       )
     })
 }

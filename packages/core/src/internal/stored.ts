@@ -28,6 +28,6 @@ export const stored = <A extends object>(
       onFailure: ({ issues }) =>
         KubeError.make(
           call,
-          new KubeError.Decode({ message: `the object is no ${resource.kind}: ${issues.join("; ")}`, issues })
+          new KubeError.Decode({ message: `the object is not a valid ${resource.kind}: ${issues.join("; ")}`, issues })
         )
     }))

@@ -53,9 +53,9 @@ const trigger = (
   add: (key: string, reason: Trigger.Reason) => void
 ): void => {
   if (delta._tag === "Invalid") {
-    const why = `is not valid and is ignored: ${delta.issues.join("; ")}`
+    const why = `is invalid and ignored: ${delta.issues.join("; ")}`
     const waits = isTerminating(delta.raw)
-      ? "; it is being deleted, and is not cleaned up until that is corrected, or its finalizers are taken off by hand"
+      ? "; it is being deleted, and is not cleaned up until it is corrected or its finalizers are removed by hand"
       : ""
     return report({ object: delta.raw, action: "Decode", why: `${why}${waits}` })
   }
@@ -71,8 +71,11 @@ const trigger = (
     },
     cache,
     (what, about, defect) => {
-      if (what === "predicate") fault(`counts as changed: predicate failed: ${String(defect)}`, defect)
-      else fault(`wakes nobody${about === object ? "" : " by what it was"}: map failed: ${String(defect)}`, defect)
+      if (what === "predicate") fault(`is treated as changed: predicate failed: ${String(defect)}`, defect)
+      else {fault(
+          `triggers nothing${about === object ? "" : " by its previous state"}: map failed: ${String(defect)}`,
+          defect
+        )}
     }
   )
   if (misplaced !== undefined) fault(`is mapped to ${misplaced}, but ${owner.kind} is ${scopeHint(owner)}`)
@@ -82,4 +85,4 @@ const trigger = (
 export const fits = (owner: Resource.Any, key: string): boolean => key.includes("/") === (owner.scope === "Namespaced")
 
 export const scopeHint = (owner: Resource.Any): string =>
-  owner.scope === "Namespaced" ? "namespaced: give a namespace" : "cluster-scoped: give none"
+  owner.scope === "Namespaced" ? "namespaced: give a namespace" : "cluster-scoped: give no namespace"

@@ -76,7 +76,7 @@ export const make = (transport: Transport["Service"]): Client => {
     Result.mapError(isObject(body) ? resource.decode(body) : Result.fail(noObject), ({ issues }) =>
       KubeError.make(
         call,
-        new KubeError.Decode({ message: `the answer is no ${resource.kind}: ${issues.join("; ")}`, issues })
+        new KubeError.Decode({ message: `the answer is not a valid ${resource.kind}: ${issues.join("; ")}`, issues })
       ))
 
   const encode = (
@@ -149,11 +149,11 @@ export const make = (transport: Transport["Service"]): Client => {
   ): Result.Result<Page<A>, KubeError.KubeError> => {
     const refused = (message: string) =>
       Result.fail(KubeError.make(call, new KubeError.Decode({ message, issues: [message] })))
-    if (!isList(body)) return refused(`the answer is no ${resource.listKind}`)
+    if (!isList(body)) return refused(`the answer is not a ${resource.listKind}`)
     const items: Array<A> = []
     for (const item of body.items ?? []) {
       if (!isStored(item)) {
-        return refused(`no item of a ${resource.listKind}: ${JSON.stringify(item)?.slice(0, 100)}`)
+        return refused(`not an item of a ${resource.listKind}: ${JSON.stringify(item)?.slice(0, 100)}`)
       }
       // The items of a list of a built-in kind carry neither apiVersion nor kind.
       const full = item instanceof Unparsed
@@ -167,7 +167,7 @@ export const make = (transport: Transport["Service"]): Client => {
     }
     const token = body.metadata.continue
     if (asked !== undefined && token === asked) {
-      return refused(`the list has no end: the page after it is the page itself (continue: ${token.slice(0, 100)})`)
+      return refused(`the list does not end: the next page has the same continue token: ${token.slice(0, 100)}`)
     }
     return Result.succeed({
       items,

@@ -33,7 +33,7 @@ const read = <A extends KubeObject>(values: ReadonlyArray<unknown>, decode: Deco
       if (Result.isFailure(decoded)) return { events, fault: decoded.failure }
       events.push({ type, object: decoded.success })
     } else {
-      const issue = `no event of a watch: ${JSON.stringify(value)?.slice(0, 100)}`
+      const issue = `not a watch event: ${JSON.stringify(value)?.slice(0, 100)}`
       return { events, fault: failed(new KubeError.Decode({ message: issue, issues: [issue] })) }
     }
   }

@@ -101,7 +101,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     Effect.isEffect(effect) ? effect : Effect.die(
       new TypeError(
         `${what} of controller ${controller.name} returned ${told(effect)}: it must return an Effect ` +
-          `(of a function that returns a Promise, make one with Effect.promise(() => ...))`
+          `(wrap a function that returns a Promise in Effect.promise(() => ...))`
       )
     )
 
@@ -171,9 +171,9 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     metrics.hotLoop()
     return Effect.logWarning(
       writes.length === 0
-        ? `hot loop: it asks to be run again at once, time after time, and writes nothing; held back ${hold} ms: ` +
+        ? `hot loop: it keeps asking to run again at once and writes nothing; held back ${hold} ms: ` +
           "return Action.requeueAfter with a delay, or wait for a change"
-        : `hot loop: it writes what it wrote before, ${writes.length} writes in this reconcile; held back ${hold} ms: ` +
+        : `hot loop: it repeats its last writes, ${writes.length} in this reconcile; held back ${hold} ms: ` +
           (undone(writes) ?? digest(writes[0]!).slice(0, 200))
     )
   }
@@ -350,7 +350,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         vanished.note(item.key, object, monotonicMillis(clock))
         giveBack({ _tag: "Again", delay: Vanished.defaults.recheck })
         return yield* Effect.logDebug(
-          "the object is gone: nothing is done for it until its cache shows something new",
+          "the object is gone: it is not reconciled until its cache shows a change",
           cause
         )
       }
@@ -373,9 +373,9 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       giveBack({ _tag: "Retry", delay })
       // Lost races are normal for a controller; anything else is worth a line in production logs.
       return yield* kube?.reason._tag === "Conflict"
-        ? Effect.logDebug(`conflict, again in ${delay} ms: ${kube.message}`)
+        ? Effect.logDebug(`conflict, retrying in ${delay} ms: ${kube.message}`)
         : Effect.logWarning(
-          `reconcile failed (${item.failures + 1} in a row), again in ${delay} ms${remedy(cause)}`,
+          `reconcile failed (${item.failures + 1} in a row), retrying in ${delay} ms${remedy(cause)}`,
           cause
         )
     })

@@ -21,7 +21,7 @@ export const remedy = (cause: Cause.Cause<unknown>): string =>
       reason._tag === "Die" && reason.defect instanceof TypeError &&
       /read only property|not extensible|Cannot delete property/.test(reason.defect.message)
     )
-    ? " (what comes from a cache is frozen: change a copy, { ...object, spec: { ...object.spec, … } })"
+    ? " (objects from a cache are frozen: change a copy, { ...object, spec: { ...object.spec, … } })"
     : ""
 
 /** A value in a few words. */
@@ -40,7 +40,7 @@ export const undone = (writes: ReadonlyArray<Write>): string | undefined => {
       continue
     }
     return `it deletes ${write.resource.kind} ${keyString(write.key)}, which it has just written: ` +
-      "children of a kind that are wanted belong into one call of Sync"
+      "pass all wanted children of a kind to one call of Sync"
   }
   return undefined
 }

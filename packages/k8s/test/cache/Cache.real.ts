@@ -92,7 +92,7 @@ layer(Plane, { timeout: "2 minutes", excludeTestServices: true })("Cache beside 
       const exit = yield* Effect.exit(read(reader, missing))
       assert.match(
         Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "seen",
-        /NotObserved: Cache: ConfigMap\.v1: the state of observed\/a was not seen within 1s/
+        /NotObserved: Cache: ConfigMap\.v1: the awaited state of observed\/a was not seen within 1s/
       )
     })))
 })

@@ -436,7 +436,7 @@ describe("Sync", () => {
       const [told] = lines.filter((line) => line.startsWith("hot loop"))
       assert.include(
         told,
-        "it deletes ConfigMap default/one, which it has just written: children of a kind that are wanted"
+        "it deletes ConfigMap default/one, which it has just written: pass all wanted children of a kind"
       )
     }).pipe(Effect.provide(cluster)))
 
@@ -458,7 +458,7 @@ describe("Sync", () => {
         yield* create(1, [])
         yield* TestClock.adjust("10 seconds")
         assert.deepStrictEqual(said, [
-          "Sync: ConfigMap kube-public/notes: Site default/blog cannot own it, as it is not in its namespace, and the " +
+          "Sync: ConfigMap kube-public/notes: Site default/blog cannot own it: it is not in its namespace, so the " +
           "garbage collector would delete it: apply it with an OwnerLabel, and clean up in finalize"
         ])
         const made = yield* Effect.exit(

@@ -38,7 +38,7 @@ it.effect("a test that fails prints what the operator warned of, with the cause,
   Effect.gen(function*() {
     const [text, ...others] = yield* printed("bad", fails)
     assert.deepStrictEqual(others, [])
-    assert.match(text!, /WARN {2}reconcile failed \(1 in a row\), again in \d+ ms controller=failing.*name=bad/)
+    assert.match(text!, /WARN {2}reconcile failed \(1 in a row\), retrying in \d+ ms controller=failing.*name=bad/)
     assert.match(text!, /Error: boom\n.*FailureLog\.test\.ts/)
     assert.notInclude(text!, "INFO")
     assert.isAtMost(text!.split("WARN").length - 1, FailureLog.defaults.first + FailureLog.defaults.last)
