@@ -54,7 +54,7 @@ else
 fi
 
 run npx effect-operator add version Demo v2 --storage
-refused "Demo has v2 already" npx effect-operator add version Demo v2
+refused "Demo already has v2" npx effect-operator add version Demo v2
 # The changes that the command has printed.
 sed -i \
   -e 's/import { LiveClient, type Manifests, runMain }/import { LiveClient, Manifests, runMain, Webhook }/' \

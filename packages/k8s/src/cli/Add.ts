@@ -29,10 +29,12 @@ const add = Effect.fnUntraced(function*<E, R>(
   const { main } = Description.defaults
   const top = yield* Folder.Top
   if (!(yield* Folder.exists(Path.join(top, main)))) {
-    return yield* Failure.make(`there is no ${main} here: run this at the top of a project, or make one with init`)
+    return yield* Failure.make(
+      `there is no ${main} here: run this in the root folder of a project, or create one with \`effect-operator init\``
+    )
   }
   const { files, remaining } = yield* make(top)
-  const made = yield* Folder.create(top, files, "Remove it first, or name another kind")
+  const made = yield* Folder.create(top, files, "Remove it first, or choose another kind")
   for (const file of made) yield* Console.log(`created ${Path.join(top, file)}`)
   yield* Console.log(remaining)
 })
@@ -83,7 +85,7 @@ const kind = Command.make("kind", {
   ...Init.kindFlags
 }, addKind).pipe(
   Command.withDescription(
-    "Makes the resource, reconciler, test and sample of another kind, and says what to add where."
+    "Creates the resource, reconciler, test and sample of another kind, and prints what to add to the existing sources."
   ),
   Command.withShortDescription("Add a kind and its controller"),
   Command.withExamples([{ command: "effect-operator add kind Cache --group data.example.com --api-version v1alpha1" }])
@@ -91,7 +93,7 @@ const kind = Command.make("kind", {
 
 const webhook = Command.make("webhook", { kind: name }, addWebhook).pipe(
   Command.withDescription(
-    "Makes a validating webhook of a kind that is there, and its test, and says what to add where."
+    "Creates a validating webhook of an existing kind and its test, and prints what to add to the existing sources."
   ),
   Command.withShortDescription("Add a webhook to a kind"),
   Command.withExamples([{ command: "effect-operator add webhook Website" }])
@@ -100,17 +102,17 @@ const webhook = Command.make("webhook", { kind: name }, addWebhook).pipe(
 const version = Command.make("version", {
   kind: name,
   version: Argument.String("version").pipe(
-    Argument.withDescription("Its name, such as v2 or v1beta1; it comes after those that are there"),
+    Argument.withDescription("Its name, such as v2 or v1beta1; must be newer than the existing versions"),
     Argument.withMetavar("VERSION")
   ),
   storage: Flag.Boolean("storage").pipe(
-    Flag.withDescription("Store objects in it from now on; by default they are stored as before"),
+    Flag.withDescription("Store objects in this version from now on; by default the stored version stays the same"),
     Flag.withDefault(false)
   )
 }, addVersion).pipe(
   Command.withDescription(
-    "Makes another version of a kind that is there: a copy of the newest, the way to it and back, and the test that " +
-      "nothing is lost on it. Says what to add where."
+    "Creates another version of an existing kind: a copy of the newest one, the conversion to it and back, and a test " +
+      "that the conversion loses nothing. Prints what to add to the existing sources."
   ),
   Command.withShortDescription("Add a version to a kind"),
   Command.withExamples([
@@ -120,7 +122,7 @@ const version = Command.make("version", {
 )
 
 export const command = Command.make("add").pipe(
-  Command.withDescription("Adds to the operator in this folder; files that are there are not changed."),
+  Command.withDescription("Adds to the operator in this folder. Existing files are not overwritten."),
   Command.withShortDescription("Add a kind, a webhook or a version to an operator"),
   Command.withSubcommands([kind, webhook, version])
 )

@@ -20,8 +20,8 @@ import * as Manifests from "./Manifests.ts"
 
 /** How to avoid a breaking change, or allow it. */
 const remedy = (changes: ReadonlyArray<Change>) =>
-  `Make the field or version of another name beside the old one, or declare a new version with a conversion. If nobody ` +
-  `depends on it, let it pass: ${[...new Set(changes.map(({ rule }) => `--allow ${rule}`))].join(" ")}`
+  `Keep the old field or version and add one with another name, or declare a new version with a conversion. If nobody ` +
+  `depends on it, allow the change: ${[...new Set(changes.map(({ rule }) => `--allow ${rule}`))].join(" ")}`
 
 const run = Effect.fnUntraced(function*(options: {
   readonly main: string
@@ -42,11 +42,12 @@ const run = Effect.fnUntraced(function*(options: {
   if (breaking.length > 0) {
     const count = breaking.length === 1 ? "1 change breaks" : `${breaking.length} changes break`
     return yield* Failure.make(
-      [`${count} what exists:`, ...CrdDiff.format(breaking).map((line) => `  ${line}`), remedy(breaking)].join("\n")
+      [`${count} stored objects or clients:`, ...CrdDiff.format(breaking).map((line) => `  ${line}`), remedy(breaking)]
+        .join("\n")
     )
   }
   yield* Manifests.refuse(outdated)
-  yield* Console.log(`${out} is what ${main} says, and nothing that exists breaks`)
+  yield* Console.log(`${out} matches ${main}, and no change breaks stored objects or clients`)
 })
 
 export const command = Command.make("check", {
@@ -58,18 +59,18 @@ export const command = Command.make("check", {
     Flag.optional
   ),
   allow: Flag.String("allow").pipe(
-    Flag.withDescription("Let changes of this rule pass; may be given several times"),
+    Flag.withDescription("Allow changes of this rule; may be repeated"),
     Flag.withMetavar("RULE"),
     Flag.between(0, 100)
   )
 }, run).pipe(
   Command.withDescription(
-    "Fails if the manifests in the folder are not those of the program, or if a definition changes in a way that breaks " +
+    "Fails if the manifests in the folder do not match the program, or if a definition changes in a way that breaks " +
       "stored objects or clients."
   ),
   Command.withShortDescription("Check manifests and changes of definitions"),
   Command.withExamples([
-    { command: "effect-operator check", description: "Against the manifests in deploy/" },
-    { command: "effect-operator check --against main", description: "Against those of the branch main" }
+    { command: "effect-operator check", description: "Compare with the manifests in deploy/" },
+    { command: "effect-operator check --against main", description: "Compare with those of the branch main" }
   ])
 )

@@ -19,13 +19,13 @@ const Port = Schema.Int.check(
 
 /** The port of the API server. */
 export const port = Flag.Int("port").pipe(
-  Flag.withDescription("Port of 127.0.0.1 for the in-memory API server; 0 for a free one"),
+  Flag.withDescription("Port of the in-memory API server on 127.0.0.1; 0 for any free port"),
   Flag.withSchema(Port),
   Flag.withDefault(0)
 )
 
 const kubeconfig = Flag.String("kubeconfig").pipe(
-  Flag.withDescription("File to write the kubeconfig to; by default one in the directory for temporary files"),
+  Flag.withDescription("File to write the kubeconfig to; a temporary file by default"),
   Flag.withMetavar("FILE"),
   Flag.optional
 )

@@ -25,10 +25,10 @@ const textOf = Effect.fnUntraced(function*(file: string) {
     return yield* Effect.mapError(Stream.mkString(Stream.decodeText(stdin)), Failure.ofFile("read", "standard input"))
   }
   const text = yield* Folder.read(file)
-  return text ?? (yield* Failure.make(`${file} does not exist: name a file with definitions, or - for standard input`))
+  return text ?? (yield* Failure.make(`${file} does not exist: give a file with definitions, or - for standard input`))
 })
 
-const remedy = "Remove it first, or name another place with --out"
+const remedy = "Remove it first, or choose another place with --out"
 
 const run = Effect.fnUntraced(function*(options: {
   readonly file: string
@@ -46,14 +46,14 @@ const run = Effect.fnUntraced(function*(options: {
     return yield* Failure.make(
       all.length === 0
         ? `${from} has no CustomResourceDefinition: \`kubectl get crd NAME -o yaml\` prints one`
-        : `${from} has no definition of the name ${JSON.stringify(Option.getOrThrow(options.name))}, but ${listed}`
+        : `${from} has no definition named ${JSON.stringify(Option.getOrThrow(options.name))}, only ${listed}`
     )
   }
   const out = Option.getOrUndefined(options.out)
   const toFile = out !== undefined && /\.[mc]?ts$/.test(out)
   if (chosen.length > 1 && (out === undefined || toFile)) {
     return yield* Failure.make(
-      `${from} has ${chosen.length} definitions: choose one of them with --name (${listed}), or name a folder with --out`
+      `${from} has ${chosen.length} definitions: choose one with --name (${listed}), or give a folder with --out`
     )
   }
   if (out === undefined) return yield* Console.log(crdToSchema(chosen[0]!).trimEnd())
@@ -70,7 +70,7 @@ export const command = Command.make("crd-to-schema", {
     Argument.withMetavar("FILE")
   ),
   name: Flag.String("name").pipe(
-    Flag.withDescription("The definition to take, by its name or its kind"),
+    Flag.withDescription("The name or kind of the definition to use"),
     Flag.optional
   ),
   out: Flag.String("out").pipe(
@@ -80,10 +80,10 @@ export const command = Command.make("crd-to-schema", {
   )
 }, run).pipe(
   Command.withDescription(
-    "Writes the TypeScript that declares the kind of an existing CustomResourceDefinition, so that kinds of others are " +
-      "read, watched and written with types."
+    "Writes the TypeScript declaration of the kind of an existing CustomResourceDefinition, so that other operators' kinds " +
+      "can be read, watched and written with types."
   ),
-  Command.withShortDescription("Declare a kind of somebody else"),
+  Command.withShortDescription("Declare a kind of another operator"),
   Command.withExamples([
     {
       command: "kubectl get crd certificates.cert-manager.io -o yaml | effect-operator crd-to-schema - > certificate.ts"

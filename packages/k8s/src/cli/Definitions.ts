@@ -21,7 +21,7 @@ export const documents = (text: string, from: string): Effect.Effect<ReadonlyArr
     const all: Array<unknown> = []
     for (const document of Yaml.parseAllDocuments(text)) {
       const [error] = document.errors
-      if (error !== undefined) return yield* Failure.make(`${from} is no YAML: ${error.message.trimEnd()}`)
+      if (error !== undefined) return yield* Failure.make(`${from} is not valid YAML: ${error.message.trimEnd()}`)
       const value = document.toJS() as { readonly kind?: unknown; readonly items?: unknown } | null
       if (value === null) continue
       if (typeof value.kind === "string" && value.kind.endsWith("List") && Array.isArray(value.items)) {
@@ -40,12 +40,14 @@ export const parse = Effect.fnUntraced(function*(text: string, from: string) {
   for (const { apiVersion, metadata, spec } of definitions) {
     if (apiVersion !== "apiextensions.k8s.io/v1") {
       return yield* Failure.make(
-        `${from}: ${metadata.name} has apiVersion ${apiVersion}: ask a server for it in apiextensions.k8s.io/v1, ` +
+        `${from}: ${metadata.name} has apiVersion ${apiVersion}: get it from a cluster in apiextensions.k8s.io/v1: ` +
           `\`kubectl get crd ${metadata.name} -o yaml\``
       )
     }
     if (!Array.isArray((spec as Partial<Definition["spec"]> | undefined)?.versions)) {
-      return yield* Failure.make(`${from}: ${metadata.name}: spec.versions is no list: it is no definition`)
+      return yield* Failure.make(
+        `${from}: ${metadata.name}: spec.versions is not a list: this is not a CustomResourceDefinition`
+      )
     }
   }
   return definitions
@@ -64,13 +66,13 @@ export const against = Effect.fnUntraced(function*(where: string, folder: string
   if (info._tag === "Some") {
     const file = info.value.type === "Directory" ? Path.join(where, fileName) : where
     const text = yield* Folder.read(file)
-    if (text === undefined) return yield* Failure.make(`${file} does not exist: name a file or folder of definitions`)
+    if (text === undefined) return yield* Failure.make(`${file} does not exist: give a file or folder with definitions`)
     return yield* parse(text, file)
   }
   const path = Path.join(folder, fileName)
   const text = yield* Processes.output("git", ["show", `${where}:./${path}`], { cwd: process.cwd() }).pipe(
     Effect.mapError(({ message }) =>
-      Failure.make(`${where} is neither a file nor a folder, nor a commit of git that has ${path}:\n${message}`)
+      Failure.make(`${where} is neither a file, nor a folder, nor a git commit that contains ${path}:\n${message}`)
     )
   )
   return yield* parse(text, `${where}:${path}`)
@@ -85,6 +87,6 @@ export const changes = (
     const { kind } = old.spec.names
     const now = after.find(({ metadata }) => metadata.name === old.metadata.name)
     return now === undefined
-      ? [Change.change("kind-removed", kind, Change.both, `${old.metadata.name} is not declared any more`)]
+      ? [Change.change("kind-removed", kind, Change.both, `${old.metadata.name} is no longer declared`)]
       : CrdDiff.diff(old, now).map((change) => ({ ...change, path: `${kind} ${change.path}`.trimEnd() }))
   })

@@ -80,7 +80,7 @@ export const read = (main: string): Effect.Effect<Reading, never, Processes.Spaw
         Effect.succeed({
           sources: [],
           description: Result.fail(
-            `${main}: was not imported within ${defaults.timeout}: it waits for something at its top level`
+            `${main}: the import did not finish within ${defaults.timeout}: a top-level await may be waiting for something`
           )
         })
     })
@@ -96,11 +96,11 @@ export const require = Effect.fnUntraced(function*(main: string) {
 /** Fails if the module does not exist, or Node cannot run it. */
 export const runnable = Effect.fnUntraced(function*(main: string) {
   if (!(yield* Folder.exists(main))) {
-    return yield* Failure.make(`${main} does not exist: name the module that exports \`operator\``)
+    return yield* Failure.make(`${main} does not exist: give the module that exports \`operator\``)
   }
   if (/\.[mc]?ts$/.test(main) && !process.features.typescript) {
     return yield* Failure.make(
-      `${main} is TypeScript, which Node ${process.version} does not run: Node 22.19 or later does`
+      `${main} is TypeScript, which Node ${process.version} cannot run: use Node 22.19 or later`
     )
   }
 })

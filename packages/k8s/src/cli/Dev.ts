@@ -26,41 +26,41 @@ const run = Lazy.command(() => import("./dev/Session.ts"), ({ run }) => run)
 export const command = Command.make("dev", {
   main: Manifests.main,
   context: Flag.String("context").pipe(
-    Flag.withDescription("Run against the cluster of this context of the kubeconfig, instead of one in memory"),
+    Flag.withDescription("Use the cluster of this kubeconfig context instead of an in-memory cluster"),
     Flag.withMetavar("NAME"),
     Flag.optional
   ),
   kubeconfig: Flag.String("kubeconfig").pipe(
-    Flag.withDescription("Run against the cluster of this kubeconfig, instead of one in memory"),
+    Flag.withDescription("Use the cluster of this kubeconfig instead of an in-memory cluster"),
     Flag.withMetavar("FILE"),
     Flag.optional
   ),
   port: Cluster.port,
   apply: Flag.String("apply").pipe(
     Flag.withDescription(
-      "Apply the objects of this file or folder once the operator is ready; may be given several times"
+      "Apply the objects in this file or folder once the operator is ready; may be repeated"
     ),
     Flag.withMetavar("PLACE"),
     Flag.between(0, 100)
   ),
   once: Flag.Boolean("once").pipe(
-    Flag.withDescription("End when the operator has nothing left to do"),
+    Flag.withDescription("Exit when the operator has nothing left to do"),
     Flag.withDefault(false)
   ),
   timeout: Flag.String("timeout").pipe(
-    Flag.withDescription("How long all of that may take with --once"),
+    Flag.withDescription("Time limit for --once"),
     Flag.withMetavar("DURATION"),
     Flag.withDefault(defaults.timeout)
   )
 }, run).pipe(
   Command.withDescription(
-    "Runs the operator from its source, on an in-memory cluster or one of yours, with its definitions installed, and " +
-      "again with every change of a source."
+    "Installs the operator's definitions and runs it from source, on an in-memory cluster or one of yours. Restarts it " +
+      "whenever a source file changes."
   ),
-  Command.withShortDescription("Run the operator, again with every change"),
+  Command.withShortDescription("Run the operator, and restart it on every change"),
   Command.withExamples([
     { command: "effect-operator dev", description: "src/main.ts on an in-memory cluster" },
-    { command: "effect-operator dev --apply samples --once", description: "In CI: ends with 0 once all is done" },
+    { command: "effect-operator dev --apply samples --once", description: "In CI: exits with 0 once all is done" },
     { command: "effect-operator dev --context kind-dev", description: "On a cluster of your kubeconfig" }
   ])
 )

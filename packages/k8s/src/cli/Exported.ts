@@ -22,20 +22,20 @@ const fault = (exports: Readonly<Record<string, unknown>>): string | undefined =
   const { operator } = exports
   if (operator === undefined) {
     const names = Object.keys(exports)
-    return `exports no \`operator\`${names.length === 0 ? "" : ` (but ${names.join(", ")})`}; add\n  ${sample}`
+    return `exports no \`operator\`${names.length === 0 ? "" : ` (only ${names.join(", ")})`}; add\n  ${sample}`
   }
-  if (typeof operator !== "object" || operator === null) return `\`operator\` is no object; write\n  ${sample}`
+  if (typeof operator !== "object" || operator === null) return `\`operator\` is not an object; write\n  ${sample}`
   const fields = operator as Readonly<Record<string, unknown>>
   const text = texts.find((name) => typeof fields[name] !== "string" || fields[name] === "")
-  if (text !== undefined) return `\`operator.${text}\` is ${shown(fields[text])}: give it a text that is not empty`
+  if (text !== undefined) return `\`operator.${text}\` is ${shown(fields[text])}: must be a non-empty string`
   const list = lists.find((name) => !Array.isArray(fields[name]))
-  if (list !== undefined) return `\`operator.${list}\` is ${shown(fields[list])}: give it a list, if only an empty one`
+  if (list !== undefined) return `\`operator.${list}\` is ${shown(fields[list])}: must be an array, which may be empty`
   const { env = {} } = fields
   if (typeof env !== "object" || env === null || Array.isArray(env)) {
-    return `\`operator.env\` is ${shown(env)}: give it texts by name, { SIZE: "3" }`
+    return `\`operator.env\` is ${shown(env)}: must be an object of strings, such as { SIZE: "3" }`
   }
   const variable = Object.entries(env).find(([, value]) => typeof value !== "string")
-  if (variable !== undefined) return `\`operator.env.${variable[0]}\` is ${shown(variable[1])}: give it a text`
+  if (variable !== undefined) return `\`operator.env.${variable[0]}\` is ${shown(variable[1])}: must be a string`
   return undefined
 }
 

@@ -58,7 +58,7 @@ export const create = Effect.fnUntraced(function*(folder: string, made: Contents
   if (taken.length > 0) {
     return yield* Failure.make(
       `${taken.map((name) => Path.join(folder, name)).join(", ")} ${
-        taken.length === 1 ? "is there already and is" : "are there already and are"
+        taken.length === 1 ? "exists already and is" : "exist already and are"
       } not overwritten; nothing was written. ${remedy}`
     )
   }

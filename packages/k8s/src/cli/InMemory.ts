@@ -34,7 +34,7 @@ export const writeKubeconfig = Effect.fnUntraced(function*(file: string, text: s
   )
   if (before.trim() !== "" && !before.includes(`current-context: ${HttpFacade.defaults.contextName}`)) {
     return yield* Failure.make(
-      `${file} is not a kubeconfig of this program and is not overwritten; name another file`
+      `${file} was not written by this program and is not overwritten: choose another file`
     )
   }
   yield* Effect.mapError(

@@ -53,10 +53,10 @@ const install = (folder: string) =>
 const unfinished = (folder: string, { before, message }: { readonly before: boolean; readonly message: string }) => {
   const missing = /\b(E404|ETARGET)\b/.test(message) && message.includes("@effect-operator/")
   const remedy = missing
-    ? "The registry does not have this framework: give a folder with its tarballs, as `npm pack --workspaces` makes " +
-      "them, with --packages FOLDER."
-    : `The files stay. Go on there: cd ${folder} && npm install && npm run manifests`
-  return `${message}\n${remedy}\nTo try again, remove ${before ? "the files that were created" : folder} first.`
+    ? "The registry does not have this framework: give a folder with its tarballs (made by `npm pack --workspaces`) " +
+      "with --packages FOLDER."
+    : `The files are kept. To continue: cd ${folder} && npm install && npm run manifests`
+  return `${message}\n${remedy}\nTo start over, remove ${before ? "the files that were created" : folder} first.`
 }
 
 const next = (folder: string, installed: boolean) =>
@@ -66,8 +66,8 @@ const next = (folder: string, installed: boolean) =>
     `  cd ${folder}`,
     ...(installed ? [] : ["  npm install && npm run manifests"]),
     "  npm test               # the operator in virtual time",
-    "  npm start              # on an in-memory cluster, again with every change",
-    "  npm start -- --once    # ends once the sample is as it should be"
+    "  npm start              # on an in-memory cluster, restarted on every change",
+    "  npm start -- --once    # exits once the operator has nothing left to do"
   ].join("\n"))
 
 const run = Effect.fnUntraced(function*(options: {
@@ -82,13 +82,13 @@ const run = Effect.fnUntraced(function*(options: {
   const name = yield* Names.project(Path.basename(Path.resolve(folder)))
   const kind = yield* Names.kind({
     kind: yield* choose(options.kind, "Kind of the custom resource", Names.kindOf(name)),
-    group: yield* choose(options.group, "Group of its API, a domain of yours", defaults.group),
+    group: yield* choose(options.group, "API group, a domain that you own", defaults.group),
     version: options.version
   })
   const { dependencies, tarballs } = yield* Project.framework(Option.getOrUndefined(options.packages))
   const files = { ...Project.files(name, dependencies), ...yield* Templates.ofProject(name, kind), ...tarballs }
   const before = yield* Folder.exists(folder)
-  const made = yield* Folder.create(folder, files, "Name another folder, or remove what is in the way")
+  const made = yield* Folder.create(folder, files, "Choose another folder, or remove those files")
   for (const file of made) yield* Console.log(`created ${Path.join(folder, file)}`)
   if (options.install) {
     yield* Effect.mapError(
@@ -102,37 +102,41 @@ const run = Effect.fnUntraced(function*(options: {
 /** The flags of a kind. */
 export const kindFlags = {
   group: Flag.String("group").pipe(
-    Flag.withDescription(`Group of its API, a domain of yours; ${defaults.group} unless asked for`),
+    Flag.withDescription(`The API group, a domain that you own; ${defaults.group} by default`),
     Flag.optional
   ),
   version: Flag.String("api-version").pipe(
-    Flag.withDescription("Its first version"),
+    Flag.withDescription("The first version of the API"),
     Flag.withDefault(defaults.version)
   )
 }
 
 export const command = Command.make("init", {
   folder: Argument.String("folder").pipe(
-    Argument.withDescription("The folder of the project; its name is the operator's"),
+    Argument.withDescription("The folder of the project; also the name of the operator"),
     Argument.withMetavar("FOLDER")
   ),
   kind: Flag.String("kind").pipe(
-    Flag.withDescription("The kind of its custom resource; by default after the folder: my-site has MySite"),
+    Flag.withDescription("The kind of the custom resource; derived from the folder by default: MySite from my-site"),
     Flag.optional
   ),
   ...kindFlags,
   packages: Flag.String("packages").pipe(
-    Flag.withDescription("A folder with tarballs of @effect-operator/*, which are copied, instead of the registry"),
+    Flag.withDescription(
+      "Copy the packages @effect-operator/* from the tarballs in this folder instead of using the registry"
+    ),
     Flag.withMetavar("FOLDER"),
     Flag.optional
   ),
   install: Flag.Boolean("install").pipe(
-    Flag.withDescription("Install the packages and write the manifests (--no-install: leave that to you)"),
+    Flag.withDescription("Install the packages and write the manifests (--no-install to skip both)"),
     Flag.withDefault(true)
   )
 }, run).pipe(
-  Command.withDescription("Makes a new operator: a kind, its reconciler, a test, manifests, container file and CI."),
-  Command.withShortDescription("Make a new operator"),
+  Command.withDescription(
+    "Creates a new operator: a kind, its reconciler, a test, manifests, a container file and a CI workflow."
+  ),
+  Command.withShortDescription("Create a new operator"),
   Command.withExamples([
     { command: "effect-operator init demo" },
     { command: "effect-operator init sites --kind Website --group web.example.com" }

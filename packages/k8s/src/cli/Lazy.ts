@@ -23,5 +23,5 @@ export const command = <M, A extends ReadonlyArray<unknown>, B, E, R>(
 ) =>
 (...args: A): Effect.Effect<B, E | Failure.Failure, R> =>
   isOld(version)
-    ? Effect.fail(Failure.make(`this takes Node ${node.join(".")} or later, and this is Node ${version}`))
+    ? Effect.fail(Failure.make(`this command requires Node ${node.join(".")} or later, but this is Node ${version}`))
     : Effect.flatMap(Effect.promise(load), (module) => handler(module)(...args))

@@ -49,7 +49,7 @@ export const refuse = (files: ReadonlyArray<string>) =>
   files.length === 0
     ? Effect.void
     : Effect.fail(Failure.make(
-      `not what the program says: ${files.join(", ")}. Write them with \`effect-operator manifests\` and commit them`
+      `out of date: ${files.join(", ")}. Write them with \`effect-operator manifests\` and commit them`
     ))
 
 /** Fails if a file is out of date. */
@@ -65,7 +65,7 @@ const write = Effect.fnUntraced(function*(description: Description.Description, 
   for (const line of CrdDiff.format(changes)) yield* Console.error(line)
   if (CrdDiff.breaking(changes).length > 0) {
     yield* Console.error(
-      "Some of it breaks what exists: `effect-operator check --against` in CI stops at such a change."
+      "Some of these changes break stored objects or clients: `effect-operator check --against` in CI refuses them."
     )
   }
 })
@@ -88,7 +88,7 @@ export const command = Command.make("manifests", {
   main,
   out: folder,
   check: Flag.Boolean("check").pipe(
-    Flag.withDescription("Write nothing, fail if a file is not up to date"),
+    Flag.withDescription("Write nothing, and fail if a file is out of date"),
     Flag.withDefault(false)
   ),
   stdout: Flag.Boolean("stdout").pipe(
@@ -97,12 +97,12 @@ export const command = Command.make("manifests", {
   )
 }, run).pipe(
   Command.withDescription(
-    "Writes what deploys the operator: CRDs, permissions, Deployment, Services, network policy, webhook configurations."
+    "Writes the manifests of the operator: CRDs, permissions, Deployment, Services, network policy, webhook configurations."
   ),
   Command.withShortDescription("Write the manifests that deploy the operator"),
   Command.withExamples([
-    { command: "effect-operator manifests", description: "src/main.ts to deploy/" },
-    { command: "effect-operator manifests --check", description: "In CI: fails if deploy/ is not up to date" },
+    { command: "effect-operator manifests", description: "From src/main.ts to deploy/" },
+    { command: "effect-operator manifests --check", description: "In CI: fails if deploy/ is out of date" },
     { command: "effect-operator manifests --stdout | kubectl apply -f -" }
   ])
 )

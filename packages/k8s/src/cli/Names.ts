@@ -39,16 +39,20 @@ const refuse = (what: string, value: string, rule: string) =>
 /** The kind, if its names are valid. */
 export const kind = Effect.fnUntraced(function*({ group, kind, version }: Kind) {
   if (!/^[A-Z][A-Za-z0-9]{0,62}$/.test(kind)) {
-    return yield* refuse("the kind", kind, "must be letters and digits that begin with a capital, such as Website")
+    return yield* refuse(
+      "the kind",
+      kind,
+      "must be letters and digits, at most 63, beginning with a capital, such as Website"
+    )
   }
   if (taken.has(kind)) {
-    return yield* refuse("the kind", kind, `is also a name of what its sources import: ${kind}Config, or another`)
+    return yield* refuse("the kind", kind, `is also a name that its sources import: choose ${kind}Config, or another`)
   }
   if (!group.includes(".") || group.length > 253 || !group.split(".").every((part) => label.test(part))) {
-    return yield* refuse("the group", group, "must be a domain of yours, such as apps.example.com")
+    return yield* refuse("the group", group, "must be a domain that you own, such as apps.example.com")
   }
   if (!/^v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?$/.test(version)) {
-    return yield* refuse("the version", version, "must be such as v1, v1beta1 or v2alpha1")
+    return yield* refuse("the version", version, "must have a form such as v1, v1beta1 or v2alpha1")
   }
   return { group, kind, version }
 })
@@ -59,7 +63,7 @@ export const project = Effect.fnUntraced(function*(name: string) {
     return yield* refuse(
       "the name",
       name,
-      "must be lower-case letters, digits and - that begin with a letter, at most 50: it names the Deployment, too"
+      "must be lower-case letters, digits and -, at most 50, beginning with a letter: the Deployment has this name, too"
     )
   }
   return name

@@ -113,7 +113,7 @@ export const output = (
     ], { concurrency: "unbounded" })
     return code === 0
       ? text
-      : yield* Failure.make(`${[command, ...args].join(" ")} ended with code ${code}\n${errors}`.trimEnd())
+      : yield* Failure.make(`${[command, ...args].join(" ")} exited with code ${code}\n${errors}`.trimEnd())
   }).pipe(
     Effect.scoped,
     Effect.catchTag("PlatformError", ({ message }) => Effect.fail(Failure.make(`cannot run ${command}: ${message}`)))

@@ -22,7 +22,7 @@ import * as Init from "./Init.ts"
 import * as Manifests from "./Manifests.ts"
 
 export const command = Command.make("effect-operator").pipe(
-  Command.withDescription("Kubernetes operators in TypeScript on Effect: make, run, check and deploy them."),
+  Command.withDescription("Create, run, check and deploy Kubernetes operators in TypeScript with Effect."),
   Command.withSubcommands([
     { group: "Make", commands: [Init.command, Add.command] },
     { group: "Run", commands: [Dev.command, Cluster.command] },

@@ -52,9 +52,9 @@ export const afterVersion = (kind: string, { before, isFirst, made }: Versions.M
   const versions = `src/${folder}/versions.ts`
   const step = `to${made.name.slice(kind.length)}`
   const stored = storage
-    ? `New objects are stored as ${made.version}; the old ones once they are migrated.`
-    : `Stored is still ${before.version}, so that the program before this one can run again. Once it will not: ` +
-      `\`storage: ${made.name}\` in ${versions}; then the objects are migrated.`
+    ? `New objects are stored as ${made.version}; existing ones once they are migrated.`
+    : `Objects are still stored as ${before.version}, so that you can go back to the previous program. When you no longer ` +
+      `need to, set \`storage: ${made.name}\` in ${versions}, and migrate the objects.`
   return [
     "",
     ...(isFirst ?
@@ -82,14 +82,15 @@ export const afterVersion = (kind: string, { before, isFirst, made }: Versions.M
         `  steps: [..., ${step}]`
       ]),
     "",
-    `then change ${made.name} in src/${folder}/${made.file}, say in ${versions} how one becomes the other, and write the ` +
+    `then change ${made.name} in src/${folder}/${made.file}, write the conversion in ${versions}, and write the ` +
     "manifests: effect-operator manifests",
     "",
-    `The reconciler, the hooks and the tests go on with ${before.name}: every version is served. Change their imports to ` +
-    `${made.name} when they are to work with what it has.`,
+    `The reconciler, the hooks and the tests keep using ${before.name}: every version is served. Change their imports to ` +
+    `${made.name} when they need its fields.`,
     "",
     stored,
-    `To migrate, when the new program runs: src/migrate.ts, and \`node src/migrate.ts\` with an administrator's kubeconfig:`,
+    "To migrate, once the new program runs, create src/migrate.ts and run `node src/migrate.ts` with an administrator's " +
+    "kubeconfig:",
     "",
     "  import { LiveClient, runMain, StoredVersions } from \"@effect-operator/k8s\"",
     "  import { Effect } from \"effect\"",
@@ -97,6 +98,6 @@ export const afterVersion = (kind: string, { before, isFirst, made }: Versions.M
     "",
     `  StoredVersions.migrate(${made.name}).pipe(Effect.tap(Effect.log), Effect.provide(LiveClient.layer), runMain)`,
     "",
-    `(Under the operator's account instead: \`migrates: [${made.name}]\` in \`operator\` gives it the permissions.)`
+    `(To migrate as the operator instead, give it the permissions with \`migrates: [${made.name}]\` in \`operator\`.)`
   ].join("\n")
 }

@@ -61,7 +61,7 @@ const firstOf = (kind: string) => ({ name: kind, file: "resource.ts" })
 export const declared = Effect.fnUntraced(function*(top: string, kind: string) {
   const file = `${folderOf(kind)}/${firstOf(kind).file}`
   if (!(yield* Folder.exists(Path.join(top, file)))) {
-    return yield* Failure.make(`there is no ${file} here: make it with \`effect-operator add kind ${kind}\``)
+    return yield* Failure.make(`there is no ${file} here: create it with \`effect-operator add kind ${kind}\``)
   }
 })
 
@@ -79,7 +79,7 @@ const newest = Effect.fnUntraced(function*(top: string, kind: string) {
   if (version === undefined || !pattern.test(version)) {
     return yield* Failure.make(
       `${folder}/${file} has no \`export const ${name} = CustomResource.make({ …, version: "v1", … })\`, from ` +
-        "which to make another version: write that one by hand, see docs/resources.md"
+        "which to derive another version: write the new version by hand, see docs/resources.md"
     )
   }
   return { text, version, name, file } satisfies Version & { readonly text: string }
@@ -94,7 +94,7 @@ export const next = Effect.fnUntraced(function*(
   const { text, ...before } = yield* newest(top, kind)
   if (!isAfter(version, before.version)) {
     return yield* Failure.make(
-      `the version ${JSON.stringify(version)}: ${kind} has ${before.version} already: name a newer one, such as ${
+      `the version ${JSON.stringify(version)}: ${kind} already has ${before.version}: choose a newer one, such as ${
         following(before.version)
       }`
     )

@@ -19,14 +19,14 @@ it.live("adds a kind beside what is there, and says what to add to main.ts", () 
 
     const again = yield* add
     assert.isFalse(again.ok)
-    assert.include(again.err, "not overwritten; nothing was written. Remove it first, or name another kind")
+    assert.include(again.err, "not overwritten; nothing was written. Remove it first, or choose another kind")
   }))
 
 it.live("needs a project", () =>
   Effect.gen(function*() {
     const { err, ok } = yield* Shell.run(["add", "kind", "Llama"], { top: yield* folder({}) })
     assert.isFalse(ok)
-    assert.include(err, "there is no src/main.ts here: run this at the top of a project")
+    assert.include(err, "there is no src/main.ts here: run this in the root folder of a project")
   }))
 
 it.live("adds a webhook to a kind that is there", () =>
@@ -41,7 +41,7 @@ it.live("adds a webhook to a kind that is there", () =>
     )
     assert.include(
       (yield* Shell.run(["add", "webhook", "Alpaca"], { top })).err,
-      "there is no src/alpaca/resource.ts here: make it with `effect-operator add kind Alpaca`"
+      "there is no src/alpaca/resource.ts here: create it with `effect-operator add kind Alpaca`"
     )
   }))
 
@@ -56,7 +56,7 @@ it.live("adds a version to a kind that is there, as a copy of its newest, and sa
     assert.isTrue(ok)
     assert.include(out, "import { conversion, WebsiteVersions } from \"./website/versions.ts\"")
     assert.include(out, "resources: [..., WebsiteVersions],   // instead of Website")
-    assert.include(out, "Stored is still v1, so that the program before this one can run again")
+    assert.include(out, "Objects are still stored as v1, so that you can go back to the previous program")
     // The templates are what the command makes of them: they are compiled and run as they are.
     for (const file of ["src/website/v2.ts", "src/website/versions.ts", "test/website.versions.test.ts"]) {
       assert.strictEqual(read(file), Fs.readFileSync(new URL(`../../templates/${file}`, import.meta.url), "utf8"), file)
@@ -70,7 +70,7 @@ it.live("adds a version to a kind that is there, as a copy of its newest, and sa
 
     const old = yield* add("v2beta1")
     assert.isFalse(old.ok)
-    assert.include(old.err, "the version \"v2beta1\": Website has v3alpha1 already: name a newer one, such as v3")
+    assert.include(old.err, "the version \"v2beta1\": Website already has v3alpha1: choose a newer one, such as v3")
   }))
 
 it.live("stores the new version where that is asked for; says which kind it cannot copy", () =>
@@ -81,8 +81,8 @@ it.live("stores the new version where that is asked for; says which kind it cann
       "src/odd/resource.ts": "export const Odd = make()"
     })
     const { out } = yield* Shell.run(["add", "version", "Llama", "v1", "--storage"], { top })
-    assert.include(out, "The reconciler, the hooks and the tests go on with Llama: every version is served.")
-    assert.include(out, "New objects are stored as v1; the old ones once they are migrated.")
+    assert.include(out, "The reconciler, the hooks and the tests keep using Llama: every version is served.")
+    assert.include(out, "New objects are stored as v1; existing ones once they are migrated.")
     assert.include(out, "import { LlamaV1 } from \"./llama/v1.ts\"\n\n  StoredVersions.migrate(LlamaV1).pipe(")
     assert.include(out, "`migrates: [LlamaV1]` in `operator`")
     const versions = Fs.readFileSync(Path.join(top, "src/llama/versions.ts"), "utf8")
@@ -95,9 +95,12 @@ it.live("stores the new version where that is asked for; says which kind it cann
       "src/odd/resource.ts has no `export const Odd = CustomResource.make({ …, version: \"v1\", … })`"
     )
     const none = yield* Shell.run(["add", "version", "Alpaca", "v2"], { top })
-    assert.include(none.err, "there is no src/alpaca/resource.ts here: make it with `effect-operator add kind Alpaca`")
+    assert.include(
+      none.err,
+      "there is no src/alpaca/resource.ts here: create it with `effect-operator add kind Alpaca`"
+    )
     assert.include(
       (yield* Shell.run(["add", "version", "Odd", "2"], { top })).err,
-      "the version \"2\": must be such as v1"
+      "the version \"2\": must have a form such as v1"
     )
   }))

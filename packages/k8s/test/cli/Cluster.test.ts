@@ -116,7 +116,7 @@ describe("cluster", () => {
         [["--prot", "1"], "Unrecognized flag: --prot"],
         [["--port", String(port)], `port ${port} of 127.0.0.1 is in use`],
         [["--kubeconfig", Path.join(folder, "no", "file")], "ENOENT: no such file or directory"],
-        [["--kubeconfig", foreign], "is not a kubeconfig of this program and is not overwritten"]
+        [["--kubeconfig", foreign], "was not written by this program and is not overwritten"]
       ]
       for (const [args, says] of cases) {
         const { err, ok, out } = yield* Shell.run(["cluster", ...args])

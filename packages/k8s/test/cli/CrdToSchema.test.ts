@@ -25,14 +25,14 @@ it.live("declares the kind of a definition in a file or on standard input", () =
     assert.deepStrictEqual(Fs.readdirSync(out), ["Shop.ts", "Website.ts"])
     const again = yield* Shell.run(["crd-to-schema", file, "--name", "Shop", "--out", Path.join(out, "Shop.ts")])
     assert.isFalse(again.ok)
-    assert.include(again.err, "Shop.ts is there already and is not overwritten")
+    assert.include(again.err, "Shop.ts exists already and is not overwritten")
   }))
 
 it.live("says what it cannot do, and what to do instead", () =>
   Effect.gen(function*() {
     const cases: ReadonlyArray<readonly [ReadonlyArray<string>, string, string]> = [
-      [["-"], both, "has 2 definitions: choose one of them with --name (websites.example.com, shops.example.com)"],
-      [["-", "--name", "Car"], one, "has no definition of the name \"Car\", but websites.example.com"],
+      [["-"], both, "has 2 definitions: choose one with --name (websites.example.com, shops.example.com)"],
+      [["-", "--name", "Car"], one, "has no definition named \"Car\", only websites.example.com"],
       [["-"], "kind: Pod", "standard input has no CustomResourceDefinition"],
       [["no-such-file"], "", "no-such-file does not exist"]
     ]

@@ -24,11 +24,11 @@ it.effect("definitions are found among other documents and in lists", () =>
 
 it.effect("what is no definition is refused by name, with the remedy", () =>
   Effect.gen(function*() {
-    assert.match(yield* failure(Definitions.parse("a: [", "crd.yaml")), /^crd\.yaml is no YAML: /)
+    assert.match(yield* failure(Definitions.parse("a: [", "crd.yaml")), /^crd\.yaml is not valid YAML: /)
     const old = Yaml.stringify({ ...definition, apiVersion: "apiextensions.k8s.io/v1beta1" })
     assert.include(yield* failure(Definitions.parse(old, "crd.yaml")), "`kubectl get crd websites.example.com -o yaml`")
     const empty = Yaml.stringify({ ...definition, spec: {} })
-    assert.include(yield* failure(Definitions.parse(empty, "crd.yaml")), "spec.versions is no list")
+    assert.include(yield* failure(Definitions.parse(empty, "crd.yaml")), "spec.versions is not a list")
   }))
 
 it.effect("definitions to compare with come from a file, a folder or a commit", () =>
@@ -42,7 +42,7 @@ it.effect("definitions to compare with come from a file, a folder or a commit", 
     const unknown = yield* failure(names("no-such-branch", "deploy"))
     assert.include(
       unknown,
-      "no-such-branch is neither a file nor a folder, nor a commit of git that has deploy/crd.yaml"
+      "no-such-branch is neither a file, nor a folder, nor a git commit that contains deploy/crd.yaml"
     )
   }).pipe(Effect.provide(NodeServices.layer)))
 

@@ -28,19 +28,19 @@ it("the description is made of the export `operator`", () => {
 })
 
 it("what is wrong with an export is named, with its value and the remedy", () => {
-  assert.include(fault({ main: 1, start: 2 }), "exports no `operator` (but main, start); add\n  export const operator")
-  assert.include(fault({ operator: 5 }), "`operator` is no object; write")
-  assert.include(fault({ operator: { ...operator, name: "" } }), "`operator.name` is \"\": give it a text")
+  assert.include(fault({ main: 1, start: 2 }), "exports no `operator` (only main, start); add\n  export const operator")
+  assert.include(fault({ operator: 5 }), "`operator` is not an object; write")
+  assert.include(fault({ operator: { ...operator, name: "" } }), "`operator.name` is \"\": must be a non-empty string")
   assert.include(fault({ operator: { ...operator, image: undefined } }), "`operator.image` is missing")
   assert.include(
     fault({ operator: { ...operator, env: { SIZE: 3 } } }),
-    "`operator.env.SIZE` is 3: give it a text"
+    "`operator.env.SIZE` is 3: must be a string"
   )
   assert.include(
     fault({ operator: { ...operator, env: "SIZE=3" } }),
-    "`operator.env` is \"SIZE=3\": give it texts by name"
+    "`operator.env` is \"SIZE=3\": must be an object of strings"
   )
-  assert.include(fault({ operator: { ...operator, writes: {} } }), "`operator.writes` is {}: give it a list")
+  assert.include(fault({ operator: { ...operator, writes: {} } }), "`operator.writes` is {}: must be an array")
 })
 
 it("a Schema without a structural form is told with its fields", () => {

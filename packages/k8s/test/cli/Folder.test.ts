@@ -15,7 +15,7 @@ it.effect("create makes all files or none", () =>
     const { message } = yield* Effect.flip(Folder.create(path, files, "Remove it"))
     assert.strictEqual(
       message,
-      `${Path.join(path, "taken.txt")} is there already and is not overwritten; nothing was written. Remove it`
+      `${Path.join(path, "taken.txt")} exists already and is not overwritten; nothing was written. Remove it`
     )
     assert.isFalse(Fs.existsSync(Path.join(path, "a")))
     assert.strictEqual(Fs.readFileSync(Path.join(path, "taken.txt"), "utf8"), "mine")

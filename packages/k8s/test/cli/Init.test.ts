@@ -37,7 +37,7 @@ it.live("overwrites nothing, and makes nothing of names that cannot be", () =>
     const path = yield* folder({ "my-site/src/main.ts": "mine" })
     const taken = yield* init(path)
     assert.isFalse(taken.ok)
-    assert.include(taken.err, "src/main.ts is there already and is not overwritten; nothing was written")
+    assert.include(taken.err, "src/main.ts exists already and is not overwritten; nothing was written")
     assert.deepStrictEqual(Fs.readdirSync(Path.join(path, "my-site")), ["src"])
     assert.include((yield* init(path, "--kind", "site")).err, "the kind \"site\": must be letters")
     assert.include((yield* init(path, "--packages", path)).err, "make it with `npm pack --workspaces`")

@@ -13,7 +13,7 @@ it.effect("loads the module when the command runs, and not where Node is too old
     for (const version of ["20.20.2", "22.18.9"]) {
       assert.strictEqual(
         (yield* Effect.flip(on(version))).message,
-        `this takes Node 22.19 or later, and this is Node ${version}`
+        `this command requires Node 22.19 or later, but this is Node ${version}`
       )
     }
   }))

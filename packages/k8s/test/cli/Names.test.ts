@@ -13,13 +13,13 @@ it.effect("takes names that the API server takes", () =>
 it.effect("refuses others, and names the value and the rule", () =>
   Effect.gen(function*() {
     const bad: ReadonlyArray<readonly [Partial<Names.Kind>, string]> = [
-      [{ kind: "website" }, "the kind \"website\": must be letters and digits that begin with a capital"],
+      [{ kind: "website" }, "the kind \"website\": must be letters and digits, at most 63, beginning with a capital"],
       [{ kind: "Web-Site" }, "the kind \"Web-Site\""],
-      [{ kind: "Deployment" }, "is also a name of what its sources import: DeploymentConfig"],
-      [{ group: "example" }, "the group \"example\": must be a domain of yours"],
+      [{ kind: "Deployment" }, "is also a name that its sources import: choose DeploymentConfig"],
+      [{ group: "example" }, "the group \"example\": must be a domain that you own"],
       [{ group: "Example.com" }, "the group \"Example.com\""],
       [{ group: "a..b" }, "the group \"a..b\""],
-      [{ version: "1" }, "the version \"1\": must be such as v1, v1beta1"],
+      [{ version: "1" }, "the version \"1\": must have a form such as v1, v1beta1"],
       [{ version: "v1gamma1" }, "the version \"v1gamma1\""]
     ]
     for (const [fields, says] of bad) {

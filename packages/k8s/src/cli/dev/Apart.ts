@@ -37,22 +37,21 @@ export const definition = (declared: Crd.Manifest, found: Found): Installed => {
   if (found.service) {
     return {
       definition: declared,
-      note: `${name} is converted by the operator in the cluster (service ${where}): while that is stopped, reads in ` +
+      note: `${name} is converted by the operator in the cluster (service ${where}): while that is stopped, reads as ` +
         `${others} fail`
     }
   }
   if (found.stored.some((version) => version !== storage)) {
     return {
       definition: declared,
-      note:
-        `${name}: objects may be stored in ${found.stored.join(", ")} and nobody converts them, since the cluster ` +
-        "cannot call this machine: reads of those fail. Deploy the operator there, or run it on an in-memory cluster"
+      note: `${name}: objects may be stored as ${found.stored.join(", ")} and cannot be converted, since the cluster ` +
+        "cannot call this machine: reading them fails. Deploy the operator there, or run it on an in-memory cluster"
     }
   }
   return {
     // Set explicitly, since an existing definition may have a webhook.
     definition: { ...declared, spec: { ...declared.spec, conversion: { strategy: "None" } } },
     note: `${name} is installed without its conversion, since the cluster could not call this machine: objects are ` +
-      `stored as ${storage}, and reads in ${others} give the fields of ${storage}, unconverted`
+      `stored as ${storage}, and reads as ${others} return the fields of ${storage}, unconverted`
   }
 }

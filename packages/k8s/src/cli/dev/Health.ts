@@ -74,7 +74,7 @@ export const unsettled = ({ managers }: Report): ReadonlyArray<string> =>
     ...controllers.flatMap(({ inFlight, name, queue, ready }) => {
       const under = inFlight.length + ready.length
       return [
-        ...(under > 0 ? [`${name}: ${under} under way`] : []),
+        ...(under > 0 ? [`${name}: ${under} in progress`] : []),
         ...(queue.failing > 0 ? [`${name}: ${queue.failing} failing`] : [])
       ]
     }),
@@ -88,7 +88,9 @@ export const settled = (ports: Ports, tell: (why: ReadonlyArray<string>) => void
   Effect.suspend(() => {
     let quiet = 0
     const look = Effect.map(get(ports.metrics, "/debug/operator"), (answer) => {
-      const why = answer?.status === 200 ? unsettled(JSON.parse(answer.text) as Report) : ["it does not answer"]
+      const why = answer?.status === 200
+        ? unsettled(JSON.parse(answer.text) as Report)
+        : ["the operator does not answer on /debug/operator"]
       tell(why)
       quiet = why.length === 0 ? quiet + 1 : 0
       return quiet >= defaults.quietLooks

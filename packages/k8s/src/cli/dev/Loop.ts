@@ -62,7 +62,7 @@ export const run = <R>(world: World<R>): Effect.Effect<never, Failure, R> =>
         ),
         Effect.flatMap(operator.exited, (code) => {
           alive = false
-          return warn(`the operator ended by itself with ${code}: it starts again when a source changes`)
+          return warn(`the operator exited by itself with code ${code}: it is restarted when a source file changes`)
         })
       )
 
@@ -84,7 +84,7 @@ export const run = <R>(world: World<R>): Effect.Effect<never, Failure, R> =>
         ? Result.fail(reading.description.failure)
         : yield* replace(reading.description.success).pipe(Effect.mapError(({ message }) => message), Effect.result)
       if (Result.isFailure(faults)) {
-        yield* warn(`${faults.failure}\n${alive ? "the operator as it was runs on" : "waiting for a change"}`)
+        yield* warn(`${faults.failure}\n${alive ? "the previous operator keeps running" : "waiting for a change"}`)
       }
       yield* say(`${yield* world.changed} changed`)
     }

@@ -86,7 +86,7 @@ export const apply = Effect.fnUntraced(function*(
   const resource = resourceOf(object, kinds)
   if (resource === undefined) {
     return yield* Failure.make(
-      `${from}: ${kind} of ${apiVersion} is neither a kind of Kubernetes nor one that the operator declares`
+      `${from}: ${kind} of ${apiVersion} is neither a built-in kind nor one that the operator declares in \`resources\``
     )
   }
   const placed = resource.scope === "Cluster" ? metadata : { namespace: "default", ...metadata }

@@ -60,7 +60,7 @@ const sampler = (target: Target.Target, places: ReadonlyArray<string>) => {
           if (applied.get(`${file} ${kind} ${name}`) === text) continue
           yield* Effect.provide(Objects.apply(object, kinds, file), target.client)
           applied.set(`${file} ${kind} ${name}`, text)
-          yield* say(`applied ${kind} ${name} of ${file}`)
+          yield* say(`applied ${kind} ${name} from ${file}`)
         }
       }
     })
@@ -115,13 +115,15 @@ const once = Effect.fnUntraced(
     const samples = sampler(target, apply)
     yield* target.install(description, say)
     const operator = yield* start(main, target)(description)
-    let why: ReadonlyArray<string> = ["it was never ready: it runs with `runMain`, and its caches have to be in sync"]
+    let why: ReadonlyArray<string> = [
+      "the operator did not become ready: it must run with `runMain`, and its caches must be in sync"
+    ]
     const done = Effect.gen(function*() {
       yield* operator.ready
       const unserved = yield* operator.unserved
       if (unserved !== undefined) return yield* Failure.make(unserved)
       yield* say("the operator is ready")
-      why = ["the objects of --apply are not accepted yet"]
+      why = ["the objects of --apply have not been accepted yet"]
       yield* samples.apply(description)
       yield* Health.settled(operator.ports, (now) => void (why = now))
     }).pipe(Effect.timeoutOrElse({
@@ -130,13 +132,13 @@ const once = Effect.fnUntraced(
     }))
     const early = Effect.flatMap(
       operator.exited,
-      (code) => Effect.fail(Failure.make(`the operator ended by itself with ${code}`))
+      (code) => Effect.fail(Failure.make(`the operator exited by itself with code ${code}`))
     )
     yield* Effect.raceFirst(done, early)
-    yield* say("the operator has done what there was to do")
+    yield* say("the operator has nothing left to do")
     yield* operator.stop(defaults.grace)
     const code = yield* operator.exited
-    if (code !== 0) return yield* Failure.make(`the operator ended with ${code} when it was asked to stop`)
+    if (code !== 0) return yield* Failure.make(`the operator exited with code ${code} when it was asked to stop`)
   },
   Effect.scoped
 )
@@ -148,7 +150,7 @@ export const run = (options: Options) =>
     yield* Descriptions.runnable(main)
     for (const place of options.apply) {
       if (!(yield* exists(place))) {
-        return yield* Failure.make(`${place} does not exist: name a file or folder of objects with --apply`)
+        return yield* Failure.make(`--apply ${place}: does not exist: give a file or folder with objects`)
       }
     }
     const timeout = yield* Effect.mapError(

@@ -76,7 +76,7 @@ const definer = (client: Context.Context<KubeClient.KubeClient>) => {
       if (JSON.stringify(before) === JSON.stringify(definition)) continue
       yield* Crd.installManifest(definition).pipe(
         Effect.provide(client),
-        Effect.mapError(({ message }) => Failure.make(`the definition ${name} is not accepted: ${message}`))
+        Effect.mapError(({ message }) => Failure.make(`the definition ${name} was not accepted: ${message}`))
       )
       installed.set(name, definition)
       yield* say(`${before === undefined ? "installed" : "changed"} the definition ${name}`)
@@ -118,7 +118,7 @@ const memory = Effect.fnUntraced(function*(port: number) {
     webhooks,
     lacking,
     introduction: [
-      `an in-memory cluster runs at ${facade.url}; in another terminal:`,
+      `an in-memory cluster is running at ${facade.url}; in another terminal:`,
       `  export KUBECONFIG=${file}`
     ],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
@@ -197,11 +197,11 @@ const ensureNamespace = Effect.fnUntraced(function*({ namespace: name }: Descrip
     Effect.catchReason("KubeError", "NotFound", () =>
       client.create(Namespace, { metadata: { name } }).pipe(
         Effect.andThen(
-          say(`created the namespace ${name}, where the operator keeps the certificates of what it serves`)
+          say(`created the namespace ${name}, where the operator keeps its serving certificates`)
         ),
         Effect.mapError(({ message }) =>
           Failure.make(
-            `the operator keeps its certificates in the namespace ${name}, which is not there: ` +
+            `the operator keeps its serving certificates in the namespace ${name}, which does not exist: ` +
               `kubectl create namespace ${name} (${message})`
           )
         )
@@ -214,7 +214,7 @@ const ensureNamespace = Effect.fnUntraced(function*({ namespace: name }: Descrip
 const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
   // For instance from an unset variable; it would be resolved to the current folder.
   if (Option.isSome(kubeconfig) && kubeconfig.value === "") {
-    return yield* Failure.make(`--kubeconfig "": names no file: leave it out for a cluster in memory`)
+    return yield* Failure.make(`--kubeconfig "": must be a file; leave it out for an in-memory cluster`)
   }
   const file = Option.getOrUndefined(Option.map(kubeconfig, (file) => Path.resolve(file)))
   const name = Option.getOrUndefined(context)
@@ -242,18 +242,20 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
     webhooks: yield* Health.freePort,
     // Here the operator has the user's own permissions.
     lacking: Stream.empty,
-    introduction: [`the operator runs here, against ${name === undefined ? file : `the cluster of context ${name}`}`],
+    introduction: [
+      `the operator runs on this machine, against ${name === undefined ? file : `the cluster of context ${name}`}`
+    ],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
       yield* define(yield* apart(description, say), say)
       if (warned) return
       if (serves(description)) yield* Effect.provide(ensureNamespace(description, say), client)
       warned = true
       if (description.webhooks.length > 0) {
-        yield* say("its admission webhooks are not registered: the cluster could not call this machine")
+        yield* say("its admission webhooks are not registered, because the cluster cannot call this machine")
       }
       if (Option.isSome(yield* Effect.provide(deployed(description), client))) {
         const where = `${description.namespace} deployment/${description.name}`
-        yield* say(`it also runs in the cluster: stop it there, kubectl scale --replicas 0 -n ${where}`)
+        yield* say(`it also runs in the cluster: stop it there: kubectl scale --replicas 0 -n ${where}`)
       }
     }),
     environment: () =>

@@ -22,8 +22,8 @@ export const message = (
   )
   const declared = [...names, ...converted]
   return declared.length === 0 || checks.has("webhooks") ? undefined : [
-    `hooks are declared, but the operator does not serve them: ${declared.join(", ")}`,
-    "the API server can ask nobody, and refuses what they are about; serve them in main.ts:",
+    `the operator does not serve hooks that it declares: ${declared.join(", ")}`,
+    "the API server cannot call them and refuses the requests that need them; serve them in main.ts:",
     ...Remaining.serve
   ].join("\n")
 }

@@ -21,7 +21,7 @@ it("an operator is settled when nothing is under way, nothing fails, and every w
       [{ inFlight: [{}] as never, ready: [{}] as never }, { name: "db", queue: { failing: 2 } }],
       [{ resource: "pods", status: "Degraded", message: "forbidden" }, { resource: "jobs", status: "Listing" }]
     )),
-    ["podset: 2 under way", "db: 2 failing", "watch of pods: forbidden", "watch of jobs: Listing"]
+    ["podset: 2 in progress", "db: 2 failing", "watch of pods: forbidden", "watch of jobs: Listing"]
   )
 })
 

@@ -84,10 +84,10 @@ it.effect("leaves the old one running while the new one cannot be read or its ki
     yield* change(program("v1"))
     yield* logged
     yield* change(unreadable)
-    assert.include(yield* logged, "! a syntax error\nthe operator as it was runs on")
+    assert.include(yield* logged, "! a syntax error\nthe previous operator keeps running")
     live.install = Effect.fail(Failure.make("the definition is not accepted"))
     yield* change(program("v2"))
-    assert.include(yield* logged, "! the definition is not accepted\nthe operator as it was runs on")
+    assert.include(yield* logged, "! the definition is not accepted\nthe previous operator keeps running")
     assert.strictEqual(live.running, 1)
     live.install = Effect.void
     yield* change(program("v3"))
@@ -104,7 +104,7 @@ it.effect("tells of an operator that ends by itself, and starts it again with th
     yield* logged
     live.crash()
     assert.deepStrictEqual(yield* logged, [
-      "! the operator ended by itself with 7: it starts again when a source changes"
+      "! the operator exited by itself with code 7: it is restarted when a source file changes"
     ])
     yield* change(unreadable)
     assert.include(yield* logged, "! a syntax error\nwaiting for a change")

@@ -48,7 +48,7 @@ it.effect("applies objects, again too, and says which one was refused", () =>
       /^samples\/a\.yaml: apply websites\.example\.com default\/a: Invalid: .*spec: Invalid value: "null"/
     )
     const unknown = yield* Effect.flip(Objects.apply({ ...sample, kind: "Shop" }, kinds, "a.yaml"))
-    assert.include(unknown.message, "a.yaml: Shop of example.com/v1 is neither a kind of Kubernetes nor one that")
+    assert.include(unknown.message, "a.yaml: Shop of example.com/v1 is neither a built-in kind nor one that")
   }).pipe(Effect.provide(TestCluster.layer({ resources: [Website] }))))
 
 it.effect("reads the files of a folder in order, and refuses what is no object", () =>

@@ -66,7 +66,7 @@ it.effect("a kubeconfig without a name is refused: a variable that is not set is
   Effect.gen(function*() {
     const options = { context: Option.none(), kubeconfig: Option.some(""), port: 0 }
     const { message } = yield* Effect.flip(Effect.scoped(Target.make(options)))
-    assert.strictEqual(message, `--kubeconfig "": names no file: leave it out for a cluster in memory`)
+    assert.strictEqual(message, `--kubeconfig "": must be a file; leave it out for an in-memory cluster`)
   }).pipe(Effect.provide(NodeServices.layer)))
 
 it.live("what the operator's roles do not allow in memory is told once, with what to add", () =>
@@ -99,9 +99,9 @@ it.live("there is a namespace for its certificates, and no conversion that nobod
     const said = yield* install
     assert.deepStrictEqual(said, [
       "sites.example.com is installed without its conversion, since the cluster could not call this machine: objects " +
-      "are stored as v1, and reads in v2 give the fields of v1, unconverted",
+      "are stored as v1, and reads as v2 return the fields of v1, unconverted",
       "installed the definition sites.example.com",
-      "created the namespace sites-system, where the operator keeps the certificates of what it serves"
+      "created the namespace sites-system, where the operator keeps its serving certificates"
     ])
     const kube = yield* client
     assert.strictEqual((yield* kube.get(Namespace, { name: "sites-system" })).metadata.name, "sites-system")
@@ -127,9 +127,9 @@ it.live("it stays where the operator is deployed, or objects are stored in sever
       KubeClient.Patch.merge({ status: { storedVersions: ["v2", "v1"] } }),
       { subresource: "status" }
     )
-    assert.include((yield* install)[0], "objects may be stored in v2, v1 and nobody converts them")
+    assert.include((yield* install)[0], "objects may be stored as v2, v1 and cannot be converted")
     assert.strictEqual(yield* strategy, "Webhook")
     yield* kube.create(Service, { metadata: service, spec: { ports: [{ port: 443, protocol: "TCP" }] } })
-    assert.include((yield* install)[0], "while that is stopped, reads in v2 fail")
+    assert.include((yield* install)[0], "while that is stopped, reads as v2 fail")
     assert.strictEqual(yield* strategy, "Webhook")
   }).pipe(Effect.provide(cluster)))

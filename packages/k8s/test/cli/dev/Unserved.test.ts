@@ -23,7 +23,7 @@ it("hooks that are declared and not served are named, with the layer that is mis
   const missing = Unserved.message(description([...hooks, conversion]), new Set(["ping", "databases"]))
   assert.include(
     missing,
-    "not serve them: mutate.database.shop.example.com, validate.database.shop.example.com, " +
+    "does not serve hooks that it declares: mutate.database.shop.example.com, validate.database.shop.example.com, " +
       "the conversion of databases.shop.example.com\n"
   )
   assert.include(missing, "Layer.provide(server)")
