@@ -66,7 +66,8 @@ export const make = (declared: CustomResource | CustomResourceVersions, options:
   const { annotations, conversion, labels } = options
   if (versions.length > 1 && conversion === undefined) {
     throw new Error(
-      `Crd.make: ${newest.id}: several versions need \`conversion\`: a webhook's clientConfig, or "None" if all are alike`
+      `Crd.make: ${newest.id}: several versions need \`conversion\`: a webhook's clientConfig, ` +
+        `or "None" if they differ only in apiVersion`
     )
   }
   return {
@@ -138,7 +139,7 @@ const version = (resource: CustomResource, served: boolean, storage: boolean): V
   const openAPIV3Schema = schemaOf(resource)
   const faults = FieldPaths.faults(resource, openAPIV3Schema)
   if (faults.length > 0) {
-    throw new Error(`Crd.make: ${resource.id} points at fields that are not there:\n  ${faults.join("\n  ")}`)
+    throw new Error(`Crd.make: ${resource.id} refers to fields that do not exist:\n  ${faults.join("\n  ")}`)
   }
   return {
     name: resource.version,
@@ -232,7 +233,7 @@ export const installManifest = Effect.fn("Crd.install")(function*(
     if (!conditions.some(({ status, type }) => type === "Established" && status === "True")) {
       return yield* KubeError.make(
         call,
-        new KubeError.NotFound({ message: `${name} is not established yet`, code: 404 })
+        new KubeError.NotFound({ message: `CustomResourceDefinition ${name} is not established yet`, code: 404 })
       )
     }
     yield* client.listPage(resource, { limit: 1 })

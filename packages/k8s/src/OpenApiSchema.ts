@@ -136,7 +136,7 @@ const list = (
 
 /** Items of a set are compared whole, so objects and lists in it must be atomic. */
 const asSetItem = (items: JSONSchemaProps, path: string, report: Leaves.Report): JSONSchemaProps => {
-  if (items.nullable === true) report(`${path}[]`, "null has no place in a set: take it out of the items")
+  if (items.nullable === true) report(`${path}[]`, "a set may not contain null: remove it from the type of the items")
   switch (items.type) {
     case "object":
       return { ...items, "x-kubernetes-map-type": "atomic" }
@@ -168,7 +168,7 @@ const object = (
   const open = values.some((type) => isAnything(SchemaAST.toEncoded(type)))
   if (source.propertySignatures.length === 0) {
     if (open || values.length === 0) return { ...base, "x-kubernetes-preserve-unknown-fields": true }
-    if (values.length > 1) report(path, "a record with several kinds of keys has no structural form: use one kind")
+    if (values.length > 1) report(path, "a record with several types of keys has no structural form: use one type")
     return { ...base, additionalProperties: convert(values[0]!, `${path}.*`, report) }
   }
   if (values.length > 0 && !open) {

@@ -24,10 +24,10 @@ export const of = (signature: SchemaAST.PropertySignature, path: string, report:
     const first = filled(signature)
     if (first === undefined) return undefined
     if (JSON.stringify(first) === JSON.stringify(filled(signature))) return first
-    report(path, "a default that changes has no structural form: let the reconciler or a webhook choose the value")
+    report(path, "a default that varies has no structural form: let the reconciler or a webhook choose the value")
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    report(path, `the default cannot be known beforehand (${why}): use Effect.succeed or Effect.sync`)
+    report(path, `the default must be a constant (${why}): use Effect.succeed or Effect.sync`)
   }
   return undefined
 }

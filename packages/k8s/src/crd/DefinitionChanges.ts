@@ -18,7 +18,7 @@ const identity = (before: Spec, after: Spec): ReadonlyArray<Change> => {
     path: string,
     a: string,
     b: string
-  ) => a === b ? [] : [change(rule, path, both, `${a} to ${b}: the server takes it for another definition`)]
+  ) => a === b ? [] : [change(rule, path, both, `${a} to ${b}: to the server, this is another definition`)]
   return [
     ...compare("group-changed", "spec.group", before.group, after.group),
     ...compare("scope-changed", "spec.scope", before.scope, after.scope),
@@ -55,7 +55,7 @@ const versions = (before: Spec, after: Spec): ReadonlyArray<Change> => {
         "version-removed",
         at(version),
         version.storage ? both : version.served ? clients : nobody,
-        version.storage ? "objects are stored in it: store another first, and migrate" : "is gone"
+        version.storage ? "objects are stored in it: change the storage version first, and migrate" : "is removed"
       )
     ),
     ...changes,
@@ -64,7 +64,7 @@ const versions = (before: Spec, after: Spec): ReadonlyArray<Change> => {
     ]),
     ...(same(before.conversion, after.conversion)
       ? []
-      : [change("conversion-changed", "spec.conversion", nobody, "other versions are made in another way")])
+      : [change("conversion-changed", "spec.conversion", nobody, "versions are converted differently")])
   ]
 }
 
@@ -72,9 +72,11 @@ const versionChanges = (before: Version, after: Version, path: string): Readonly
   const result: Array<Change> = []
   const note = (rule: Change["rule"], breaks: ReadonlyArray<Broken>, message: string, at = path) =>
     void result.push(change(rule, at, breaks, message))
-  if (before.served && !after.served) note("version-unserved", clients, "is not served any more")
+  if (before.served && !after.served) note("version-unserved", clients, "is no longer served")
   if (!before.served && after.served) note("version-served", nobody, "is served again")
-  if (before.deprecated !== true && after.deprecated === true) note("version-deprecated", nobody, "warns its users")
+  if (before.deprecated !== true && after.deprecated === true) {
+    note("version-deprecated", nobody, "its clients get a warning")
+  }
   const [old, now] = [before.subresources ?? {}, after.subresources ?? {}]
   for (const name of ["status", "scale"] as const) {
     const at = `${path}.subresources.${name}`
@@ -82,20 +84,30 @@ const versionChanges = (before: Version, after: Version, path: string): Readonly
       // Writes to the object no longer change the status.
       note("subresource-added", name === "status" ? clients : nobody, `/${name} is new`, at)
     }
-    if (old[name] !== undefined && now[name] === undefined) note("subresource-removed", clients, `/${name} is gone`, at)
+    if (old[name] !== undefined && now[name] === undefined) {
+      note("subresource-removed", clients, `/${name} is removed`, at)
+    }
   }
   if (old.scale !== undefined && now.scale !== undefined && !same(old.scale, now.scale)) {
-    note("scale-changed", clients, "its numbers stand elsewhere", `${path}.subresources.scale`)
+    note("scale-changed", clients, "the fields of the replica counts change", `${path}.subresources.scale`)
   }
   const fields = [before, after].map(({ selectableFields = [] }) => selectableFields.map(({ jsonPath }) => jsonPath))
   for (const field of fields[0]!) {
-    if (!fields[1]!.includes(field)) note("selectable-field-removed", clients, `${field} cannot be asked for`)
+    if (!fields[1]!.includes(field)) {
+      note("selectable-field-removed", clients, `${field} can no longer be used in a field selector`)
+    }
   }
   for (const field of fields[1]!) {
-    if (!fields[0]!.includes(field)) note("selectable-field-added", nobody, `${field} can be asked for`)
+    if (!fields[0]!.includes(field)) note("selectable-field-added", nobody, `${field} can be used in a field selector`)
   }
   if (!same(before.additionalPrinterColumns, after.additionalPrinterColumns)) {
-    note("columns-changed", nobody, `${shown(before.additionalPrinterColumns?.length ?? 0)} columns before`)
+    note(
+      "columns-changed",
+      nobody,
+      `${shown(before.additionalPrinterColumns?.length ?? 0)} columns to ${
+        shown(after.additionalPrinterColumns?.length ?? 0)
+      }`
+    )
   }
   return result
 }

@@ -71,7 +71,7 @@ export const faults = (resource: CustomResource, schema: JSONSchemaProps): Reado
     const near = nearest(left.field, Object.keys(left.properties))
     const remedy = near === undefined
       ? `${left.at} has no fields`
-      : `the nearest field is ${left.at}.${near}`
+      : `did you mean ${left.at}.${near}?`
     return [`${where}: ${path}: the Schema has no such field: ${remedy}`]
   })
 }

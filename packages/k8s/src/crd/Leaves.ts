@@ -52,7 +52,7 @@ export const convert = (ast: SchemaAST.AST, path: string, report: Report): JSONS
     return enumeration(alternatives.flatMap((alternative: Json) => alternative["enum"] as ReadonlyArray<unknown>))
   }
   if (Array.isArray(alternatives)) {
-    report(path, "Schema.Number has no structural form, for it allows NaN: use Schema.Finite or Schema.Int")
+    report(path, "Schema.Number has no structural form, because it allows NaN: use Schema.Finite or Schema.Int")
     return {}
   }
   const found = keywords(ast, path, report)
@@ -116,7 +116,7 @@ const flattened = (schema: Json, path: string, report: Report): Json => {
       } else if (key === "type" && present === "number" && value === "integer") result[key] = value
       // Patterns are read from the checks themselves.
       else if (!["description", "pattern", "type"].includes(key)) {
-        report(path, `two checks disagree on ${key}: write them as one`)
+        report(path, `two checks disagree on ${key}: combine them`)
       }
     }
   }

@@ -32,10 +32,10 @@ export const toGo = (
   { flags, source }: Pattern
 ): { readonly pattern: string } | { readonly fault: string } => {
   const refused = (what: string) => ({
-    fault: `the pattern /${source}/ has no structural form: ${what}: write it without, or as a rule in CEL`
+    fault: `the pattern /${source}/ has no structural form: ${what}: rewrite it, or use a CEL rule`
   })
-  if (/\(\?<?[=!]/.test(source)) return refused("the server has no look-around")
-  if (/\\[1-9]|\\k</.test(source)) return refused("the server has no back references")
+  if (/\(\?<?[=!]/.test(source)) return refused("the server does not support look-around")
+  if (/\\[1-9]|\\k</.test(source)) return refused("the server does not support back references")
   const modes = [..."ims"].filter((flag) => flags.includes(flag)).join("")
   const pattern = `${modes === "" ? "" : `(?${modes})`}${translate(source)}`
   const judged = GoRegExp.compile(pattern)

@@ -36,7 +36,7 @@ const widened = (before: JSONSchemaProps, after: JSONSchemaProps): boolean => {
 
 const nulls = (before: JSONSchemaProps, after: JSONSchemaProps, note: Note): void => {
   if (before.nullable === true && after.nullable !== true) note("null-refused", both, "null is refused")
-  if (before.nullable !== true && after.nullable === true) note("null-allowed", clients, "readers may meet null")
+  if (before.nullable !== true && after.nullable === true) note("null-allowed", clients, "readers may get null")
 }
 
 const enums = (before: JSONSchemaProps, after: JSONSchemaProps, note: Note): void => {
@@ -91,8 +91,8 @@ const texts = (before: JSONSchemaProps, after: JSONSchemaProps, note: Note): voi
 const alternatives = (before: JSONSchemaProps, after: JSONSchemaProps, note: Note): void => {
   for (const key of ["allOf", "anyOf", "oneOf", "not"] as const) {
     if (same(before[key], after[key])) continue
-    if (after[key] === undefined) note("alternatives-removed", nobody, `${key} is gone`)
-    else note("alternatives-changed", both, `${key} is another`)
+    if (after[key] === undefined) note("alternatives-removed", nobody, `${key} is removed`)
+    else note("alternatives-changed", both, `${key} changes`)
   }
 }
 
@@ -156,10 +156,10 @@ const fields = (before: JSONSchemaProps, after: JSONSchemaProps, path: string): 
       result.push(change("field-added", at, nobody, required(after, name) ? "is new, and required" : "is new"))
     }
     if (!required(before, name) && required(after, name)) {
-      result.push(change("field-required", at, filled ? nobody : both, filled ? "has a default" : "must be there"))
+      result.push(change("field-required", at, filled ? nobody : both, filled ? "has a default" : "must be set"))
     }
     if (a !== undefined && required(before, name) && !required(after, name)) {
-      result.push(change("field-optional", at, filled ? nobody : clients, "readers may miss it"))
+      result.push(change("field-optional", at, filled ? nobody : clients, "readers may find it unset"))
     }
     if (a !== undefined) result.push(...changes(a, b, at))
   }

@@ -50,7 +50,7 @@ const unite = (shapes: ReadonlyArray<JSONSchemaProps>, path: string, report: Rep
     return {}
   }
   if (shapes.some(({ enum: values }) => values?.includes("NaN"))) {
-    report(path, "Schema.Number has no structural form, for it allows NaN: use Schema.Finite or Schema.Int")
+    report(path, "Schema.Number has no structural form, because it allows NaN: use Schema.Finite or Schema.Int")
     return {}
   }
   if (shapes.every((shape) => shape.enum !== undefined && Object.keys(shape).every((key) => scalarEnum.has(key)))) {
@@ -193,7 +193,10 @@ const unitedProperty = (
   const [first] = present as [JSONSchemaProps]
   const none = found.map(() => undefined)
   if (present.length < found.length && first.default !== undefined) {
-    report(path, "a default of one alternative has no structural form: give the field to all, or leave the default out")
+    report(
+      path,
+      "a default of one alternative has no structural form: give the field to all alternatives, or leave the default out"
+    )
   }
   const forms = distinct(present)
   if (forms.length === 1) return { common: first, own: none }

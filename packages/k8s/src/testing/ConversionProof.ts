@@ -54,7 +54,7 @@ export const prove = (
             const fault = from === to ? undefined : faultOf(versions, object, from, to)
             return fault === undefined ? Effect.void : Effect.fail(
               new ConversionLoses({
-                message: `${from.kind} from ${from.version} to ${to.version}, of ${count} objects with seed ${seed}: ` +
+                message: `${from.kind} from ${from.version} to ${to.version} (${count} objects, seed ${seed}): ` +
                   `${fault}\n  ${from.version}: ${contentOf(object)}`
               })
             )
@@ -86,16 +86,20 @@ const faultOf = (
   to: CustomResource
 ): string | undefined => {
   const there = CustomResourceVersions.convert(versions, object, to.apiVersion)
-  if (Result.isFailure(there)) return `it cannot be converted: ${there.failure}`
+  if (Result.isFailure(there)) return `the object cannot be converted: ${there.failure}`
   const known = to.decode(there.success)
   if (Result.isFailure(known)) {
-    return `what it becomes is no ${to.version}: ${known.failure.issues.join("; ")}${shown(to, there.success)}`
+    return `the converted object is not valid in ${to.version}: ${known.failure.issues.join("; ")}${
+      shown(to, there.success)
+    }`
   }
   const back = CustomResourceVersions.convert(versions, there.success, from.apiVersion)
-  if (Result.isFailure(back)) return `it cannot be converted back: ${back.failure}${shown(to, there.success)}`
+  if (Result.isFailure(back)) return `the object cannot be converted back: ${back.failure}${shown(to, there.success)}`
   return JsonValue.equals(back.success, object)
     ? undefined
-    : `it does not come back as it was${shown(to, there.success)}\n  back: ${contentOf(back.success)}`
+    : `the object is different after conversion there and back${shown(to, there.success)}\n  back: ${
+      contentOf(back.success)
+    }`
 }
 
 const shown = ({ version }: CustomResource, object: KubeObject): string => `\n  ${version}: ${contentOf(object)}`

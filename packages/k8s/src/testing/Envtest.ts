@@ -192,7 +192,9 @@ const make = (options: Options): Effect.Effect<Service, EnvtestError, Scope.Scop
         orElse: () =>
           Effect.fail(
             new EnvtestError({
-              problem: `the control plane is not ready after ${Duration.format(Duration.fromInputUnsafe(timeout))}`,
+              problem: `the control plane did not become ready within ${
+                Duration.format(Duration.fromInputUnsafe(timeout))
+              }`,
               log: programs.map((program) => `--- ${program.name}\n${Process.tail(program)}`).join("\n")
             })
           )
@@ -226,7 +228,7 @@ const findAssets = (options: Options) =>
     const folder = options.assets ?? Option.getOrUndefined(configured)
     if (folder === undefined || folder === "") {
       return yield* new EnvtestError({
-        problem: "KUBEBUILDER_ASSETS is not set; set it to a folder that holds etcd and kube-apiserver, such as " +
+        problem: "KUBEBUILDER_ASSETS is not set; set it to a folder with etcd and kube-apiserver, such as " +
           "the one that `setup-envtest use -p path` prints"
       })
     }
@@ -235,8 +237,8 @@ const findAssets = (options: Options) =>
     const missing = wanted.filter((program) => !has(program))
     if (missing.length > 0) {
       return yield* new EnvtestError({
-        problem: `KUBEBUILDER_ASSETS: ${folder} has no ${missing.join(" and no ")}; ` +
-          "set it to a folder that holds etcd and kube-apiserver"
+        problem: `KUBEBUILDER_ASSETS: ${folder} is missing ${missing.join(" and ")}; ` +
+          "set it to a folder with etcd and kube-apiserver"
       })
     }
     return { folder, controllerManager: options.controllerManager !== false && has(controllerManagerProgram) }
@@ -275,7 +277,7 @@ const answer = (cluster: ClusterConfig, path: string) =>
 const failsWithProgram = (program: Process.Running): Effect.Effect<never, EnvtestError> =>
   Effect.flatMap(
     Deferred.await(program.exited),
-    (how) => Effect.fail(new EnvtestError({ problem: `${program.name} ended (${how})`, log: Process.tail(program) }))
+    (how) => Effect.fail(new EnvtestError({ problem: `${program.name} exited (${how})`, log: Process.tail(program) }))
   )
 
 // In SEC 1 form: kube-apiserver 1.20 does not read elliptic curve keys in PKCS 8 form here.

@@ -46,7 +46,7 @@ export const layer: Layer.Layer<never> = Layer.unwrap(Effect.gen(function*() {
     Effect.sync(() => {
       if (Exit.isSuccess(exit) || first.length === 0) return
       const between = leftOut === 0 ? [] : [`… ${leftOut} more`]
-      out(["What the program warned of until the test failed:", ...first, ...between, ...last].join("\n"))
+      out(["Warnings and errors logged before the test failed:", ...first, ...between, ...last].join("\n"))
     })
   )
   return Logger.layer([keep], { mergeWithExisting: true })

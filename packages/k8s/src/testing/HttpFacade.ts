@@ -181,9 +181,9 @@ const listen = (
 const listenMessage = (port: number, cause: unknown): string => {
   const code = (cause as { readonly code?: unknown } | undefined)?.code
   return code === "EADDRINUSE"
-    ? `port ${port} of 127.0.0.1 is in use`
+    ? `port ${port} of 127.0.0.1 is in use: choose another, or 0 for any free port`
     : code === "EACCES"
-    ? `port ${port} may not be opened by this user`
+    ? `this user may not listen on port ${port}: choose one from 1024, or 0 for any free port`
     : `cannot listen on port ${port} of 127.0.0.1: ${String(cause)}`
 }
 
@@ -251,7 +251,7 @@ const respond = (
 
 /** The response to a process request over anything but a WebSocket. */
 const unspoken: Representation.ApiResponse = Representation.refused(
-  StatusError.badRequest("only WebSockets are spoken here, not SPDY: kubectl 1.31 or later asks for them")
+  StatusError.badRequest("this server supports WebSockets only, not SPDY: use kubectl 1.31 or later")
 )
 
 /** A defect of the server ends the request but not the connection, like a panic in a real server. */

@@ -24,7 +24,7 @@ export const backend = (handler: Handler): Backends.Handler => (request) =>
   handler({
     ...request,
     body: request.body === undefined
-      ? Effect.fail(rejected(400, "the body ended too soon"))
+      ? Effect.fail(rejected(400, "the body is incomplete"))
       : Effect.succeed(request.body)
   })
 

@@ -42,8 +42,9 @@ export const defaults = {
 
 const restless = (what: string) =>
   new Error(
-    `the program does not come to rest: ${what}, and the clock has not moved. Most ` +
-      "likely a controller reconciles in a loop, woken by its own writes: write only what differs, or filter with Predicate.generationChanged"
+    `the program does not come to rest: ${what} while the clock stood still. Most ` +
+      "likely a controller reconciles in a loop, triggered by its own writes: write only what differs, or filter with " +
+      "Predicate.generationChanged"
   )
 
 /** A moment: everything that happens while the clock stands still. */

@@ -31,20 +31,20 @@ it("a path to nowhere throws, and names the path and the nearest field", () => {
   const throws = (paths: Parameters<typeof site>[0], line: string) =>
     assert.throws(
       () => Crd.make(site(paths)),
-      `Crd.make: Site.v1.example.com points at fields that are not there:\n  ${line}`
+      `Crd.make: Site.v1.example.com refers to fields that do not exist:\n  ${line}`
     )
   throws(
     { columns: [".spec.size", ".spec.sise"] },
-    "printerColumns[1].jsonPath: .spec.sise: the Schema has no such field: the nearest field is .spec.size"
+    "printerColumns[1].jsonPath: .spec.sise: the Schema has no such field: did you mean .spec.size?"
   )
   throws({ columns: [".spec['storage-sise']"] }, "printerColumns[0].jsonPath: .spec['storage-sise']: the Schema")
   throws(
     { columns: [".stats.replicas"] },
-    "printerColumns[0].jsonPath: .stats.replicas: the Schema has no such field: the nearest field is .status"
+    "printerColumns[0].jsonPath: .stats.replicas: the Schema has no such field: did you mean .status?"
   )
   throws(
     { columns: [".spec.ports[*].prot"] },
-    "printerColumns[0].jsonPath: .spec.ports[*].prot: the Schema has no such field: the nearest field is .spec.ports[*].port"
+    "printerColumns[0].jsonPath: .spec.ports[*].prot: the Schema has no such field: did you mean .spec.ports[*].port?"
   )
   throws(
     { columns: [".spec.size.of"] },
@@ -52,7 +52,7 @@ it("a path to nowhere throws, and names the path and the nearest field", () => {
   )
   throws(
     { scale: { specReplicasPath: ".spec.replicas", statusReplicasPath: ".status.replicas" } },
-    "scale.specReplicasPath: .spec.replicas: the Schema has no such field: the nearest field is .spec."
+    "scale.specReplicasPath: .spec.replicas: the Schema has no such field: did you mean .spec."
   )
   throws({ selectableFields: [".spec.colour"] }, "selectableFields[0]: .spec.colour: the Schema")
 })

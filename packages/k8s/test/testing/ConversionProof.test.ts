@@ -42,17 +42,17 @@ it.effect("says what happens to which object, and how it was drawn", () =>
     const wrong = yield* fault(versions((size) => `${size + 1}cm`, (size) => Number(size.slice(0, -2))))
     assert.match(
       wrong,
-      /^Box from v1 to v2, of 1000 objects with seed 7: (what it becomes is no v2|it does not come back)/
+      /^Box from v1 to v2 \(1000 objects, seed 7\): (the converted object is not valid in v2|the object is different)/
     )
     const thrown = yield* fault(versions((size) => {
       if (size > 90) throw new Error("too large")
       return `${size}cm`
     }))
-    assert.match(thrown, /: it cannot be converted: too large\n  v1: \{"spec":\{"size":9\d\}/)
+    assert.match(thrown, /: the object cannot be converted: too large\n  v1: \{"spec":\{"size":9\d\}/)
     const strange = yield* fault(versions(() => "none"))
-    assert.match(strange, /what it becomes is no v2: spec\.size: .*\n  v2: \{"spec":/)
+    assert.match(strange, /the converted object is not valid in v2: spec\.size: .*\n  v2: \{"spec":/)
     const stuck = yield* fault(versions(undefined, () => Number.NaN))
-    assert.match(stuck, /: it does not come back as it was\n  v2: /)
+    assert.match(stuck, /: the object is different after conversion there and back\n  v2: /)
   }))
 
 it.effect("an object that is changed and not kept does not come back", () =>
@@ -62,5 +62,5 @@ it.effect("an object that is changed and not kept does not come back", () =>
       down: ({ spec, status }) => ({ spec: { size: Number(spec.size.slice(0, -2)) }, status, labels: { old: "yes" } })
     })
     const message = yield* fault(CustomResourceVersions.make({ steps: [step] }))
-    assert.match(message, /it does not come back as it was\n  v[12]: .*\n  back: /)
+    assert.match(message, /the object is different after conversion there and back\n  v[12]: .*\n  back: /)
   }))

@@ -166,10 +166,10 @@ it.live("fails with what the program said if one ends, or if it takes too long",
   Effect.gen(function*() {
     const start = (options: Envtest.Options) => Effect.flip(Effect.scoped(Layer.build(Envtest.layerOptions(options))))
     const ended = yield* start({ apiServerFlags: ["--no-such-flag"] })
-    assert.match(ended.message, /^kube-apiserver ended \(exit code 1\)\n/)
+    assert.match(ended.message, /^kube-apiserver exited \(exit code 1\)\n/)
     assert.include(ended.message, "unknown flag: --no-such-flag")
     const late = yield* start({ startTimeout: "300 millis" })
-    assert.include(late.message, "the control plane is not ready after 300ms\n--- etcd\n")
+    assert.include(late.message, "the control plane did not become ready within 300ms\n--- etcd\n")
   }), 60_000)
 
 it.effect("says how to set KUBEBUILDER_ASSETS", () =>
@@ -178,9 +178,9 @@ it.effect("says how to set KUBEBUILDER_ASSETS", () =>
       Effect.flip(Effect.scoped(Layer.build(Envtest.layer))).pipe(
         Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(env)))
       )
-    assert.match((yield* start({})).message, /^KUBEBUILDER_ASSETS is not set; set it to a folder that holds etcd and/)
+    assert.match((yield* start({})).message, /^KUBEBUILDER_ASSETS is not set; set it to a folder with etcd and/)
     assert.match(
       (yield* start({ KUBEBUILDER_ASSETS: "/nonexistent" })).message,
-      /^KUBEBUILDER_ASSETS: \/nonexistent has no etcd and no kube-apiserver; set it to/
+      /^KUBEBUILDER_ASSETS: \/nonexistent is missing etcd and kube-apiserver; set it to/
     )
   }))

@@ -21,7 +21,7 @@ for (const others of [[], ["kube-controller-manager"]]) {
       )
       assert.strictEqual(
         message,
-        "the control plane is not ready after 300ms\n--- etcd\nstarting\n--- kube-apiserver\nstarting"
+        "the control plane did not become ready within 300ms\n--- etcd\nstarting\n--- kube-apiserver\nstarting"
       )
     }), 30_000)
 }

@@ -540,7 +540,10 @@ describe("HttpFacade", () => {
       const first = yield* HttpFacade.HttpFacade
       const failure = yield* Effect.flip(Layer.build(Layer.fresh(serving(echo, { port: first.port }))))
       assert.strictEqual(failure._tag, "ListenFailed")
-      assert.strictEqual(failure.message, `port ${first.port} of 127.0.0.1 is in use`)
+      assert.strictEqual(
+        failure.message,
+        `port ${first.port} of 127.0.0.1 is in use: choose another, or 0 for any free port`
+      )
     }).pipe(Effect.provide(serving(echo))))
 
   it.live("the kubeconfig names the server, its authority and the administrator's token", () =>

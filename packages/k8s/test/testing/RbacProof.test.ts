@@ -339,7 +339,7 @@ describe("RbacProof", () => {
         }).pipe(Effect.provide(cluster))
       const { message } = yield* Effect.flip(migrated([]))
       assert.include(message, "get customresourcedefinitions.apiextensions.k8s.io \"gadgets.example.com\"")
-      assert.include(message, "name the kind in `migrates`, for StoredVersions.migrate")
+      assert.include(message, "for StoredVersions.migrate, list the kind in `migrates`")
       assert.deepStrictEqual(yield* migrated([V2]), ["v2"])
     }))
 })

@@ -87,7 +87,7 @@ export const remedy = (
 ): string => {
   if (verb === "bind" || verb === "escalate") {
     const role = resource === Role.plural ? Role.kind : ClusterRole.kind
-    return `add what the role allows to \`writes\`, or ` +
+    return `add the permissions of the role to \`writes\`, or add ` +
       `{ resource: ${role}, verbs: [${JSON.stringify(verb)}], names: [${JSON.stringify(name)}] }`
   }
   const [plural, subresource] = resource.split("/")
@@ -97,7 +97,7 @@ export const remedy = (
     `{ resource: ${kind}${subresource === undefined ? "" : `, subresource: ${JSON.stringify(subresource)}`}, ` +
     `verbs: [${JSON.stringify(verb)}] }`
   if (group === CustomResourceDefinition.group && plural === CustomResourceDefinition.plural) {
-    return `name the kind in \`migrates\`, for StoredVersions.migrate; for anything else add ${write} to \`writes\``
+    return `for StoredVersions.migrate, list the kind in \`migrates\`; otherwise add ${write} to \`writes\``
   }
   return verb === "list" || verb === "watch"
     ? `declare the kind in \`owns\` or \`watches\` of the controller, or add ${write} to \`writes\``

@@ -60,7 +60,7 @@ it("who hands out by a role or a binding what he may not do himself is asked for
   ])
   assert.strictEqual(
     Refusal.remedy([], binding),
-    "add what the role allows to `writes`, or { resource: ClusterRole, verbs: [\"bind\"], names: [\"edit\"] }"
+    "add the permissions of the role to `writes`, or add { resource: ClusterRole, verbs: [\"bind\"], names: [\"edit\"] }"
   )
 })
 

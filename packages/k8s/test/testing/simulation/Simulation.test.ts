@@ -94,7 +94,7 @@ describe("Simulation", () => {
       assert.strictEqual(failure.oracle, "sound scenario")
       assert.include(
         failure.complaint,
-        `the desired of step ${JSON.stringify(scenario.steps[0]!.name)} threw TypeError: Cannot read properties`
+        `\`desired\` of step ${JSON.stringify(scenario.steps[0]!.name)} threw TypeError: Cannot read properties`
       )
       assert.match(failure.complaint, /\n +at .*Simulation\.test\.ts:\d+/)
       assert.notMatch(failure.complaint, /running\/Play\./)
@@ -135,7 +135,7 @@ describe("Simulation", () => {
       const defect = yield* Effect.exit(
         Simulation.checkConvergence({ ...scenario, resources: [V2] }, { replay: failure.replay })
       )
-      assert.include(String(defect), "the scenario has changed since the token was made")
+      assert.include(String(defect), "of the scenario have changed since the token was made")
     }))
 
   it.live("tells the same story of a token in another process", () =>
@@ -155,11 +155,11 @@ describe("Simulation", () => {
       const { replay } = yield* failing(bug!.wrong)
       const defect = (scenario: Simulation.Scenario, replay: string) =>
         Effect.map(Effect.exit(Simulation.checkConvergence(scenario, { replay })), String)
-      assert.include(yield* defect(bug!.right, replay), `the token is of ${JSON.stringify(bug!.wrong.name)}`)
-      assert.include(yield* defect(bug!.wrong, replay.slice(0, 12)), "cut, or changed")
+      assert.include(yield* defect(bug!.right, replay), `the token is for scenario ${JSON.stringify(bug!.wrong.name)}`)
+      assert.include(yield* defect(bug!.wrong, replay.slice(0, 12)), "truncated or changed")
       assert.include(yield* defect(bug!.wrong, "nonsense"), "must begin with kx1:")
       const changed = { ...bug!.wrong, steps: B.sized(7) }
-      assert.include(yield* defect(changed, replay), "the scenario has changed since the token was made")
+      assert.include(yield* defect(changed, replay), "of the scenario have changed since the token was made")
     }))
 
   it.live("says how much it covered, and never calls a part the whole", () =>

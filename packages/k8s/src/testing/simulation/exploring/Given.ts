@@ -62,12 +62,18 @@ const numbered = (name: string, value: unknown, isRight: (value: unknown) => boo
 const lasting = (name: string, value: Duration.Input | undefined): Looked => [
   name,
   value,
-  value === undefined || Option.isSome(Duration.fromInput(value)) ? undefined : "a duration, such as \"20 seconds\""
+  value === undefined || Option.isSome(Duration.fromInput(value))
+    ? undefined
+    : "must be a duration, such as \"20 seconds\""
 ]
 
 const known = (name: string, faults: ReadonlyArray<string> = []): Looked => {
   const strange = faults.find((fault) => !allFaults.has(fault))
-  return [name, strange, strange === undefined ? undefined : `the name of a fault: ${[...allFaults].join(", ")}`]
+  return [
+    name,
+    strange,
+    strange === undefined ? undefined : `must be the name of a fault: ${[...allFaults].join(", ")}`
+  ]
 }
 
 const shown = (value: unknown): string =>
@@ -80,29 +86,36 @@ export const fault = ({ operator, replicas, rest, steps, without }: Scenario, op
     [
       "operator",
       operator,
-      Layer.isLayer(operator) || typeof operator === "function" ? undefined : "a layer, or a function that gives one"
+      Layer.isLayer(operator) || typeof operator === "function"
+        ? undefined
+        : "must be a layer, or a function that returns one"
     ],
     ...steps.map(({ act, name }): Looked => [
       `step ${JSON.stringify(name)}: act`,
       act,
-      Effect.isEffect(act) ? undefined : "an effect"
+      Effect.isEffect(act) ? undefined : "must be an effect"
     ]),
-    numbered("replicas", replicas, whole(1), "a number of processes from 1"),
+    numbered("replicas", replicas, whole(1), "must be a whole number from 1"),
     lasting("rest", rest),
     known("without", without),
     known("faults", faults),
-    numbered("depth", depth, (value) => whole(1)(value) && depth! <= 3, "1, 2 or 3 faults in a run"),
-    numbered("window", window, whole(1), "a number of steps from 1, or left out for the whole story"),
+    numbered("depth", depth, (value) => whole(1)(value) && depth! <= 3, "must be 1, 2 or 3"),
+    numbered("window", window, whole(1), "must be a whole number from 1, or left out for the whole story"),
     [
       "pooled: true with window",
       window,
       pooled === true && window !== undefined ? "faults share runs of the whole story; leave one out" : undefined
     ],
-    numbered("seed", seed, Number.isSafeInteger, "a whole number"),
-    numbered("runs", runs, whole(0), "a number from 0"),
-    numbered("interleavings", interleavings, whole(0), "a number from 0"),
-    numbered("deeper", deeper, (value) => value === Infinity || whole(0)(value), "a number from 0"),
-    numbered("stories", stories, whole(1), "a number from 1"),
+    numbered("seed", seed, Number.isSafeInteger, "must be a whole number"),
+    numbered("runs", runs, whole(0), "must be a whole number from 0"),
+    numbered("interleavings", interleavings, whole(0), "must be a whole number from 0"),
+    numbered(
+      "deeper",
+      deeper,
+      (value) => value === Infinity || whole(0)(value),
+      "must be a whole number from 0, or Infinity"
+    ),
+    numbered("stories", stories, whole(1), "must be a whole number from 1"),
     lasting("budget", budget),
     lasting("shrinking", shrinking)
   ]

@@ -276,13 +276,13 @@ export class Play {
     try {
       is = desired(this.#shown(objects), this.#before, this.#stage.wire.outside)
     } catch (defect) {
-      throw new Unsound(`the desired of step ${JSON.stringify(name)} threw ${told(defect)}`)
+      throw new Unsound(`\`desired\` of step ${JSON.stringify(name)} threw ${told(defect)}`)
     } finally {
       Error.stackTraceLimit = stackTraceLimit
     }
     // Of an operator that is wrong a chain of optional fields may come to nothing.
     if (is === undefined && isNone(this.#plan)) {
-      throw new Unsound(`the desired of step ${JSON.stringify(name)} gave undefined: it has to say true or false`)
+      throw new Unsound(`\`desired\` of step ${JSON.stringify(name)} returned undefined: it must return true or false`)
     }
     return !is
   }

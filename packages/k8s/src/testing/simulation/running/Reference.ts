@@ -44,8 +44,8 @@ const unlike = (a: Recording, b: Recording): string | undefined => {
   if (differs < 0 && first.length === second.length) return undefined
   const at = differs < 0 ? first.length : differs
   const shown = (entries: ReadonlyArray<string>) => (entries[at] ?? "nothing").slice(0, 300)
-  return "two runs with the same seed differ: the program keeps something from one run to the next, or asks the real " +
-    `world. First in ${shown(first)}\ninstead of ${shown(second)}`
+  return "two runs with the same seed differ: the program keeps state from one run to the next, or uses the real " +
+    `clock, randomness or network. First difference: ${shown(first)}\ninstead of ${shown(second)}`
 }
 
 interface How {

@@ -268,7 +268,7 @@ export class Stage {
       ? scenario.operator({ index: replica, identity: identityOf(replica) })
       : scenario.operator
     if (!Layer.isLayer(program)) {
-      throw new Unsound(`the function that is the operator gave ${String(program)}, and no layer`)
+      throw new Unsound(`the function \`operator\` of the scenario returned ${String(program)}: it must return a layer`)
     }
     const transport = wire.transport(life)
     const operator = Layer.fresh(program as Layer.Layer<unknown, unknown, KubeClient>).pipe(
@@ -397,8 +397,8 @@ export class Stage {
     const [strange] = [...wire.outside].flatMap(([name, value]) => {
       const found = uncopied(value)
       return found === undefined ? [] : [
-        `nobody can go on from here: the state ${JSON.stringify(name)} outside ` +
-        `holds a ${found}, which cannot be copied: keep Maps, Sets, lists and plain objects, or leave out \`window\``
+        `the run cannot be continued from this step: the state ${JSON.stringify(name)} of External.state ` +
+        `contains a ${found}, which cannot be copied: use Maps, Sets, arrays and plain objects, or leave out \`window\``
       ]
     })
     return {

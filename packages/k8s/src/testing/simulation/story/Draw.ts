@@ -162,8 +162,8 @@ export const changes = (scenario: Scenario, draws: Draws, seed: number, turn: nu
     refused = refusal
   }
   throw new Error(
-    `${scenario.name}: draws: none of ${defaults.tries} specs of ${draws.resource.kind} was accepted by its server ` +
-      `(the last: ${refused}): give draws a narrower spec Schema`
+    `${scenario.name}: draws: the server accepted none of ${defaults.tries} specs of ${draws.resource.kind} ` +
+      `(the last: ${refused}): narrow the spec Schema of draws`
   )
 }
 

@@ -81,7 +81,7 @@ export const parse = (text: string): Token => {
   try {
     value = JSON.parse(Buffer.from(text.slice(prefix.length), "base64url").toString())
   } catch {
-    throw refuse("cut, or changed: give the whole token")
+    throw refuse("truncated or changed: give the complete token")
   }
   const [scenario, steps, seed, interleaving, points, fingerprint, changes = [], given = 0] = Array.isArray(value)
     ? value
@@ -91,7 +91,7 @@ export const parse = (text: string): Token => {
     typeof scenario !== "string" || !Array.isArray(steps) || typeof seed !== "number" ||
     typeof fingerprint !== "string" || read.includes(undefined) || !isChanges(changes) || typeof given !== "number"
   ) {
-    throw refuse("of another version, or changed")
+    throw refuse("from another version, or changed")
   }
   const plan = { interleaving: Number(interleaving), points: read as ReadonlyArray<Point> }
   return { scenario, story: { given, steps, changes }, seed, plan, fingerprint }
@@ -102,11 +102,13 @@ export const parseFor = (scenario: Scenario, text: string): Token => {
   const token = parse(text)
   if (token.scenario !== scenario.name) {
     throw new Error(
-      `replay: the token is of ${JSON.stringify(token.scenario)}, not of ${JSON.stringify(scenario.name)}`
+      `replay: the token is for scenario ${JSON.stringify(token.scenario)}, not ${JSON.stringify(scenario.name)}`
     )
   }
   if (token.fingerprint !== fingerprint(scenario)) {
-    throw new Error("replay: the scenario has changed since the token was made: its kinds, steps or replicas")
+    throw new Error(
+      "replay: the kinds, steps or replicas of the scenario have changed since the token was made: run the simulation anew"
+    )
   }
   return token
 }

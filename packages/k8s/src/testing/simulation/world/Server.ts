@@ -24,7 +24,7 @@ export const complete = <A, E>(world: World, program: Effect.Effect<A, E>): A =>
   world.settle()
   for (let waited = 0; fiber.pollUnsafe() === undefined && waited < 600; waited++) world.advance(100)
   const exit = fiber.pollUnsafe()
-  if (exit === undefined) throw new Error("the program waits for something real")
+  if (exit === undefined) throw new Error("the program waits for something outside the simulation")
   if (Exit.isFailure(exit)) throw Cause.squash(exit.cause)
   return exit.value
 }

@@ -102,7 +102,9 @@ export class World {
     const fiber = this.fork(program)
     this.settle()
     const exit = fiber.pollUnsafe()
-    if (exit === undefined) throw new Error("the program waits for time to pass, or for something real")
+    if (exit === undefined) {
+      throw new Error("the program waits for time to pass, or for something outside the simulation")
+    }
     return Effect.runSync(exit)
   }
 

@@ -29,20 +29,23 @@ describe("Given", () => {
     Effect.gen(function*() {
       assert.isUndefined(yield* said({}))
       const options: ReadonlyArray<readonly [given: object, told: string]> = [
-        [{ depth: 9 }, "depth: 9: 1, 2 or 3 faults in a run"],
-        [{ runs: -1 }, "runs: -1: a number from 0"],
-        [{ stories: 0 }, "stories: 0: a number from 1"],
-        [{ seed: 0.5 }, "seed: 0.5: a whole number"],
-        [{ budget: "soon" }, "budget: \"soon\": a duration, such as \"20 seconds\""],
-        [{ faults: ["crashAfter", "crashed"] }, "faults: \"crashed\": the name of a fault: crashBefore, crashAfter,"]
+        [{ depth: 9 }, "depth: 9: must be 1, 2 or 3"],
+        [{ runs: -1 }, "runs: -1: must be a whole number from 0"],
+        [{ stories: 0 }, "stories: 0: must be a whole number from 1"],
+        [{ seed: 0.5 }, "seed: 0.5: must be a whole number"],
+        [{ budget: "soon" }, "budget: \"soon\": must be a duration, such as \"20 seconds\""],
+        [
+          { faults: ["crashAfter", "crashed"] },
+          "faults: \"crashed\": must be the name of a fault: crashBefore, crashAfter,"
+        ]
       ]
       for (const [given, told] of options) assert.include(yield* said({}, given), told)
       const scenarios: ReadonlyArray<readonly [given: object, told: string]> = [
-        [{ operator: undefined }, "operator: undefined: a layer, or a function that gives one"],
-        [{ replicas: 0 }, "replicas: 0: a number of processes from 1"],
-        [{ without: ["nope"] }, "without: \"nope\": the name of a fault"],
-        [{ rest: "long" }, "rest: \"long\": a duration"],
-        [{ steps: [{ name: "a", act: () => Effect.void }] }, "step \"a\": act: a function: an effect"]
+        [{ operator: undefined }, "operator: undefined: must be a layer, or a function that returns one"],
+        [{ replicas: 0 }, "replicas: 0: must be a whole number from 1"],
+        [{ without: ["nope"] }, "without: \"nope\": must be the name of a fault"],
+        [{ rest: "long" }, "rest: \"long\": must be a duration"],
+        [{ steps: [{ name: "a", act: () => Effect.void }] }, "step \"a\": act: a function: must be an effect"]
       ]
       for (const [given, told] of scenarios) assert.include(yield* said(given), told)
     }))
@@ -64,7 +67,10 @@ describe("Given", () => {
     Effect.gen(function*() {
       const desired = () => undefined as unknown as boolean
       const told = yield* said({ steps: [{ ...B.sized(1)[0]!, desired }] })
-      assert.include(told, "sound scenario: the desired of step \"size 1\" gave undefined: it has to say true or false")
+      assert.include(
+        told,
+        "sound scenario: `desired` of step \"size 1\" returned undefined: it must return true or false"
+      )
     }))
 
   it.live("an operator that does not start is told of by what it ends with", () =>
@@ -74,7 +80,10 @@ describe("Given", () => {
         yield* said({ operator: failing }),
         "keeps running: the process ended by itself: Error: no credentials"
       )
-      assert.include(yield* said({ operator: () => undefined }), "the function that is the operator gave undefined")
+      assert.include(
+        yield* said({ operator: () => undefined }),
+        "the function `operator` of the scenario returned undefined"
+      )
       const manager = () =>
         Manager.layer([Controller.make("boxes", { for: B.Box, reconcile: () => B.done(Effect.void) })])
       assert.isUndefined(yield* said({ operator: manager }))

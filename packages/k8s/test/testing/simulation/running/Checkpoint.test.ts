@@ -151,7 +151,7 @@ describe("Checkpoint", () => {
       })
     )
     const { failure } = Run.run(told, none, { seed: 1, from: Run.upTo(told, 1, 1) })
-    assert.include(failure?.message, "the state \"cloud\" outside holds a Cloud, which cannot be copied")
+    assert.include(failure?.message, "the state \"cloud\" of External.state contains a Cloud, which cannot be copied")
     assert.isUndefined(Run.run(told, none, { seed: 1 }).failure)
   })
 
@@ -194,7 +194,7 @@ describe("stories in windows", () => {
     Effect.gen(function*() {
       for (const window of [0, -1, 1.5, Number.NaN]) {
         const exit = yield* Effect.exit(Simulation.checkConvergence(bug!.right, { window }))
-        assert.include(String(exit), `window: ${window}: a number of steps from 1`)
+        assert.include(String(exit), `window: ${window}: must be a whole number from 1`)
       }
     }))
 

@@ -30,7 +30,7 @@ describe("Token", () => {
   it("refuses a fault of another kind, and one that nobody knows", () => {
     for (const fault of ["watchBroken", "toString", "nonsense"]) {
       const text = Token.format(token([{ _tag: "Call", at: 1, fault: fault as Fault.CallFault }]))
-      assert.throws(() => Token.parse(text), /of another version, or changed/)
+      assert.throws(() => Token.parse(text), /from another version, or changed/)
     }
   })
 

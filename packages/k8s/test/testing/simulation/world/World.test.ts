@@ -53,6 +53,6 @@ describe("World", () => {
     const stopped = new World({ seed: 1, interleaving: 0 })
     stopped.fork(Effect.forever(Effect.andThen(Effect.yieldNow, Effect.sync(() => stopped.stop("enough")))))
     assert.throws(() => stopped.settle(), Restless, "enough")
-    assert.throws(() => new World({ seed: 1, interleaving: 0 }).run(Effect.never), "something real")
+    assert.throws(() => new World({ seed: 1, interleaving: 0 }).run(Effect.never), "something outside the simulation")
   })
 })
