@@ -24,7 +24,7 @@ const get = (url: string) =>
 
 /** The port that a line of the log says something is served on. */
 const portOf = (output: string, what: string): string | undefined =>
-  new RegExp(`"message":"${what}: served on 127.0.0.1:(\\d+)"`).exec(output)?.[1]
+  new RegExp(`"message":"${what}: serving on 127.0.0.1:(\\d+)"`).exec(output)?.[1]
 
 it.live(
   "becomes ready, shows its metrics, fails readyz from SIGTERM on while it drains, and exits 0",

@@ -46,7 +46,7 @@ const takenByTls = (file: string, cert: string, key: string): void => {
     Tls.createSecureContext({ cert, key })
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new Error(`${file} cannot be shown: ${why}`, { cause: error })
+    throw new Error(`${file} cannot be used for TLS: ${why}`, { cause: error })
   }
 }
 
@@ -57,7 +57,7 @@ export const make = ({ cert, interval = defaults.interval, key }: Options): File
       const [certPem, keyPem] = await Promise.all([Fs.readFile(cert, "utf8"), Fs.readFile(key, "utf8")])
       const certificate = new NodeCrypto.X509Certificate(certPem)
       if (!certificate.checkPrivateKey(NodeCrypto.createPrivateKey(keyPem))) {
-        throw new Error(`${cert} and ${key} do not belong together`)
+        throw new Error(`${cert}: does not match the key in ${key}`)
       }
       takenByTls(cert, certPem, keyPem)
       return { certPem, keyPem, until: certificate.validToDate.getTime() }
@@ -75,7 +75,7 @@ export const make = ({ cert, interval = defaults.interval, key }: Options): File
     ),
     Effect.catch((message) =>
       Effect.gen(function*() {
-        if (trouble !== message) yield* Effect.logError(`certificates cannot be read: ${message}`)
+        if (trouble !== message) yield* Effect.logError(`cannot read certificates: ${message}`)
         trouble = message
         return undefined
       })

@@ -88,7 +88,7 @@ export const tokenFile = (file: string, also: Plain = {}, initial?: Redacted.Red
       ? known
       : Effect.catch(known, (error) =>
         Effect.as(
-          Effect.logWarning(`${error.message}; the token of the kubeconfig is used`),
+          Effect.logWarning(`${error.message}; using the token of the kubeconfig instead`),
           toHeaders(Redacted.value(initial))
         ))
   }
@@ -175,7 +175,7 @@ export const issued = (ask: Effect.Effect<Issued, Transport>, options: IssuedOpt
   const early = (good: Kept, age: number) =>
     Effect.catch(renew, (error) => {
       kept = { ...good, refreshAfter: age + Duration.toMillis(defaults.retry) }
-      return Effect.as(Effect.logWarning(`${error.message}; the last credentials stay in use`), good.headers)
+      return Effect.as(Effect.logWarning(`${error.message}; still using the previous credentials`), good.headers)
     })
 
   return {

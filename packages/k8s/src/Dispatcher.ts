@@ -118,7 +118,7 @@ export const make = (cluster: Cluster, options: Options = {}): Effect.Effect<Con
         doubt()
         return known
           ? Effect.void
-          : Effect.logWarning(`the new certificates cannot be used (${fault}); the last ones stay in use`)
+          : Effect.logWarning(`the new certificates cannot be used (${fault}); still using the previous ones`)
       })
 
     const use = (next: Material): Effect.Effect<Pools> => {
@@ -178,7 +178,7 @@ const isBroken = (pem: string): boolean => {
 
 /** Why TLS could not use this material, if so: an error code, without details. */
 const faultOf = ({ ca, cert, key }: Material): string | undefined => {
-  if (ca !== undefined && isBroken(ca)) return "the CA file holds no whole certificate"
+  if (ca !== undefined && isBroken(ca)) return "the CA file contains an incomplete certificate or none"
   try {
     Tls.createSecureContext({
       ...(ca === undefined ? {} : { ca }),

@@ -64,12 +64,12 @@ export interface Options {
 
 /** The variables that `config` reads, in addition to those of `Settings.variables`. */
 export const variables = [
-  { name: "EFFECT_OPERATOR_METRICS_ADDRESS", sets: "where metrics are served: host:port, :port, or 0 for nowhere" },
-  { name: "EFFECT_OPERATOR_PROBES_ADDRESS", sets: "where probes are served: host:port, :port, or 0 for nowhere" },
+  { name: "EFFECT_OPERATOR_METRICS_ADDRESS", sets: "the address of metrics: host:port, :port, or 0 to serve none" },
+  { name: "EFFECT_OPERATOR_PROBES_ADDRESS", sets: "the address of probes: host:port, :port, or 0 to serve none" },
   { name: "EFFECT_OPERATOR_DEBUG", sets: "whether /debug/operator is served on the metrics address" },
-  { name: "EFFECT_OPERATOR_METRICS_AUTHENTICATION", sets: "whether a token is asked for on the metrics address" },
-  { name: "EFFECT_OPERATOR_METRICS_CERT", sets: "the certificate of the metrics address, a file in PEM" },
-  { name: "EFFECT_OPERATOR_METRICS_KEY", sets: "the key of that certificate, a file in PEM" }
+  { name: "EFFECT_OPERATOR_METRICS_AUTHENTICATION", sets: "whether the metrics address requires a token" },
+  { name: "EFFECT_OPERATOR_METRICS_CERT", sets: "the PEM file with the certificate of the metrics address" },
+  { name: "EFFECT_OPERATOR_METRICS_KEY", sets: "the PEM file with the key of that certificate" }
 ] as const satisfies ReadonlyArray<Settings.Variable>
 
 type Name = (typeof variables)[number]["name"]
@@ -83,7 +83,9 @@ const flag = (name: Name) => maybe(Config.Boolean(name))
 const address = (name: Name) =>
   maybe(Config.schema(
     Schema.String.check(
-      Schema.makeFilter((text: string) => parseAddress(text) !== undefined || "must be host:port, :port, or 0 for none")
+      Schema.makeFilter((text: string) =>
+        parseAddress(text) !== undefined || "must be host:port, :port, or 0 to serve none"
+      )
     ),
     name
   ))
@@ -198,7 +200,10 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     const address = parseAddress(chosen ?? defaults[what])
     if (address === "off") return
     if (address === undefined) {
-      return yield* new ListenFailed({ address: chosen!, message: `${what}: ${chosen}: is not host:port` })
+      return yield* new ListenFailed({
+        address: chosen!,
+        message: `${what}: ${chosen}: must be host:port, :port, or 0 to serve none`
+      })
     }
     const failure = (message: string) =>
       new ListenFailed({ address: chosen ?? defaults[what], message: `${what}: ${message}` })
@@ -206,12 +211,12 @@ export const make = Effect.fnUntraced(function*(options: Options = {}) {
     yield* listen(server, address, answer, failure).pipe(
       Effect.flatMap((port) => {
         found[what] = { ...address, port }
-        return Effect.logInfo(`${what}: served on ${address.host ?? ""}:${port}`)
+        return Effect.logInfo(`${what}: serving on ${address.host ?? ""}:${port}`)
       }),
       Effect.catch((failed) =>
         chosen === undefined
           ? Effect.logWarning(
-            `${failed.message}: not served; set EFFECT_OPERATOR_${what.toUpperCase()}_ADDRESS to another, or to 0`
+            `${failed.message}: not served; set EFFECT_OPERATOR_${what.toUpperCase()}_ADDRESS to another address, or to 0`
           )
           : Effect.fail(failed)
       )

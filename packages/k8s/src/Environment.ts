@@ -56,7 +56,7 @@ const warnOfUnknown = Effect.fnUntraced(function*(provider: ConfigProvider.Confi
   const known = variables.map(({ name }) => name)
   for (const name of yield* namesIn(provider)) {
     if (known.includes(name) || ofService.test(name)) continue
-    yield* Effect.logWarning(`${name} is no setting and has no effect; the nearest is ${Nearest.nearest(name, known)}`)
+    yield* Effect.logWarning(`${name} is not a setting and is ignored; did you mean ${Nearest.nearest(name, known)}?`)
   }
 })
 

@@ -120,7 +120,7 @@ export const load = (options: Options = {}): Effect.Effect<ClusterConfig, KubeCo
     return yield* fail(
       "kubeconfig",
       undefined,
-      "found neither $KUBECONFIG, nor ~/.kube/config, nor a pod's service account",
+      "$KUBECONFIG is not set, and there is neither ~/.kube/config nor a pod's service account",
       "set KUBECONFIG to a kubeconfig file, or run inside a cluster"
     )
   }).pipe(Effect.withSpan("KubeConfig.load"))
@@ -164,7 +164,7 @@ const fromDocuments = (
         sources(documents),
         "current-context",
         "is not set",
-        `set it, or give a context; known contexts: ${known(documents, "contexts")}`
+        `set it, or choose a context; known contexts: ${known(documents, "contexts")}`
       )
     }
     const context = yield* entry<RawContext>(documents, "contexts", name)
@@ -236,7 +236,7 @@ const environmentProxy = (server: string): Effect.Effect<string | undefined, Kub
       Object.fromEntries(Proxies.variables.map((name) => [name, optional(name)] as const))
     ).pipe(
       Effect.mapError((error) =>
-        new KubeConfigError({ source: "environment", problem: error.message, remedy: "correct it" })
+        new KubeConfigError({ source: "environment", problem: error.message, remedy: "correct the proxy variables" })
       )
     )
     const proxy = Proxies.fromEnvironment(environment, new URL(server))
@@ -252,10 +252,10 @@ const proxyProtocols = ["http:", "https:", "socks5:", "socks:"]
 const checkUrl = (source: string, field: string, text: string, protocols: ReadonlyArray<string>) => {
   const problem = URL.canParse(text)
     ? protocols.includes(new URL(text).protocol) ? undefined : `has the scheme ${new URL(text).protocol}`
-    : "is no URL"
+    : "is not a URL"
   return problem === undefined
     ? Effect.void
-    : fail(source, field, problem, `write ${protocols.map((protocol) => `${protocol}//`).join(" or ")} and a host`)
+    : fail(source, field, problem, `use ${protocols.map((protocol) => `${protocol}//`).join(" or ")} and a host`)
 }
 
 // --- a pod's service account ------------------------------------------------------------------------------------

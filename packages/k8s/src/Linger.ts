@@ -28,7 +28,7 @@ export const defaults = {
 export const variable = "EFFECT_OPERATOR_LINGER"
 
 export const variables = [
-  { name: variable, sets: "how long after SIGTERM webhooks and an API of its own are still served" }
+  { name: variable, sets: "how long webhooks and the operator's own API stay served after SIGTERM" }
 ] as const satisfies ReadonlyArray<Settings.Variable>
 
 /** The duration, if the code does not set one. */
@@ -65,7 +65,7 @@ export const hold = Effect.fnUntraced(function*(
     Effect.suspend(() => {
       if (!isRequested() || over.pollUnsafe() !== undefined) return Effect.void
       return Effect.andThen(
-        Effect.logInfo(`stopping: ${what}: served until ${Duration.format(time)} after the signal`),
+        Effect.logInfo(`stopping: ${what}: still serving until ${Duration.format(time)} after the signal`),
         Fiber.await(over)
       )
     })

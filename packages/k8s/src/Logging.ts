@@ -41,7 +41,10 @@ export interface Options {
 
 /** The variables that `config` reads. */
 export const variables = [
-  { name: "EFFECT_OPERATOR_LOG_LEVEL", sets: "the least level that is logged: Trace, Debug, Info, Warn, Error, Fatal" },
+  {
+    name: "EFFECT_OPERATOR_LOG_LEVEL",
+    sets: "the lowest level that is logged: Trace, Debug, Info, Warn, Error, Fatal"
+  },
   { name: "EFFECT_OPERATOR_LOG_FORMAT", sets: "json, pretty or logfmt" }
 ] as const satisfies ReadonlyArray<Variable>
 

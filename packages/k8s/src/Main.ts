@@ -83,7 +83,7 @@ const reportToLog = (cause: Cause.Cause<unknown>): Effect.Effect<void> => {
   return variable === undefined
     ? Effect.logError("the program failed", cause)
     : Effect.logError(
-      `the program failed: ${variable}: set it in the environment; in a cluster by \`env\` of the export \`operator\``,
+      `the program failed: ${variable}: set it in the environment; in a cluster, with \`env\` of the export \`operator\``,
       cause
     )
 }
@@ -95,7 +95,7 @@ const outliveStreams = (): void => {
   process.stdout.on("error", ({ message }) => {
     if (told) return
     told = true
-    process.stderr.write(`standard output: ${message}: what is logged is lost as long as that lasts\n`)
+    process.stderr.write(`standard output: ${message}: log lines are lost until it can be written again\n`)
   })
 }
 
@@ -111,9 +111,9 @@ const heedingStray = <A, E>(program: Effect.Effect<A, E>, onStray: () => void): 
       thrown = true
       onStray()
       const what = origin === "unhandledRejection"
-        ? "a promise that nobody waits for"
-        : "a callback outside of any effect"
-      const line = `the program fails, and stops: an error in ${what}: catch it there`
+        ? "a promise that nothing awaits"
+        : "a callback outside any Effect"
+      const line = `the program is stopping: uncaught error in ${what}: catch it there`
       Effect.runForkWith(fiber.context)(Effect.logError(line, Cause.die(error)))
         .addObserver(() => fiber.interruptUnsafe(fiber.id))
     })
@@ -149,7 +149,7 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
       told = true
       if (strayed && Cause.hasInterruptsOnly(exit.cause)) return Effect.void
       return Cause.hasInterruptsOnly(exit.cause)
-        ? Effect.logError("the program was interrupted, though no signal asked for it")
+        ? Effect.logError("the program was interrupted without a signal")
         : report(exit.cause)
     })
   // Two layers: a failure of the program is logged as the environment configures, a failure of the environment cannot

@@ -195,8 +195,8 @@ export const userRoles = (
 const checkReplicas = ({ controllers, leaderElection, replicas = defaults.replicas }: Options): void => {
   if (leaderElection !== false || replicas < 2 || controllers.length === 0) return
   throw new Error(
-    `Manifests: replicas: ${replicas}: without leaderElection each of them reconciles, against the others: ` +
-      "leave `leaderElection: false` out, or have one replica"
+    `Manifests: replicas: ${replicas}: without leaderElection every replica reconciles, in conflict with the others: ` +
+      "remove `leaderElection: false`, or use one replica"
   )
 }
 
@@ -205,8 +205,8 @@ const checkEnvironment = (options: Options): void => {
   const per = options.env?.["EFFECT_OPERATOR_LEASE_PER"]
   if (per === undefined || per === (leaseOf(options)?.per ?? "manager")) return
   throw new Error(
-    `Manifests: env: EFFECT_OPERATOR_LEASE_PER: ${JSON.stringify(per)}: the permissions follow from ` +
-      `\`leaderElection\`: say \`leaderElection: { per: ${JSON.stringify(per)} }\`, and leave it out here`
+    `Manifests: env: EFFECT_OPERATOR_LEASE_PER: ${JSON.stringify(per)}: the permissions are derived from ` +
+      `\`leaderElection\`: set \`leaderElection: { per: ${JSON.stringify(per)} }\`, and remove the variable`
   )
 }
 

@@ -37,7 +37,9 @@ export const migrate = Effect.fn("StoredVersions.migrate")(function*(storage: Cu
   if (current !== storage.version) {
     return yield* Effect.die(
       new Error(
-        `StoredVersions.migrate: ${name} stores ${current ?? "nothing"}, not ${storage.version}: install it first`
+        `StoredVersions.migrate: ${name} stores ${
+          current ?? "nothing"
+        }, not ${storage.version}: install the new definition first`
       )
     )
   }

@@ -132,7 +132,7 @@ export const end = (state: State): Result.Result<void, WatchBodyError> => {
     new WatchBodyError({
       problem: "Truncated",
       line,
-      message: `the connection ended inside line ${line} of the watch, after ${state.pendingBytes} bytes of it`
+      message: `the connection ended inside line ${line} of the watch, after ${state.pendingBytes} of its bytes`
     })
   )
 }

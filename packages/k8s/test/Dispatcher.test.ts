@@ -38,7 +38,7 @@ describe("Dispatcher", () => {
       const other = yield* Certificates.authority({ now })
       const otherCa = yield* Effect.flip(get(server.url, { ca: other.certPem, servername: "kubernetes.example" }))
       assert.strictEqual(otherCa.reason._tag, "Transport")
-      assert.include(otherCa.message, `${certificate} is not of the CA that is to have signed it (`)
+      assert.include(otherCa.message, `${certificate} is not signed by the expected CA: check certificate-authority (`)
       const late = yield* Certificates.issue(ca, {
         now: now - 10 * 365 * 86_400_000,
         commonName: "old",
@@ -46,12 +46,15 @@ describe("Dispatcher", () => {
       })
       const old = yield* serve((_, response) => json(response, 200, object("a")), late)
       const expired = yield* Effect.flip(get(old.url, { ca: ca.certPem }))
-      assert.include(expired.message, `${certificate} has expired, by the clock of this machine (CERT_HAS_EXPIRED)`)
+      assert.include(
+        expired.message,
+        `${certificate} has expired, according to this machine's clock (CERT_HAS_EXPIRED)`
+      )
       const plain = yield* serve((_, response) => json(response, 200, object("a")))
       const noTls = yield* Effect.flip(get(plain.url.replace("http:", "https:"), { ca: ca.certPem }))
       assert.match(
         noTls.message,
-        /: the server does not speak TLS: is its address one of http:\/\/\? \(ERR_SSL_WRONG_VERSION_NUMBER\)$/
+        /: the server does not speak TLS: should its address begin with http:\/\/\? \(ERR_SSL_WRONG_VERSION_NUMBER\)$/
       )
       assert.strictEqual(server.requests.length, 2)
     }))
@@ -157,6 +160,6 @@ describe("Dispatcher", () => {
       // It is looked at again a second after what could not be used.
       yield* Effect.sleep("1100 millis")
       yield* look
-      assert.include((yield* Effect.flip(client.get(ConfigMap, key))).message, "is not of the CA")
+      assert.include((yield* Effect.flip(client.get(ConfigMap, key))).message, "is not signed by the expected CA")
     }), 20_000)
 })

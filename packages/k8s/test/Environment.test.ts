@@ -53,8 +53,8 @@ describe("Environment", () => {
       const heard = Effect.provideService(Console.Console, { ...globalThis.console, log })
       yield* Environment.around(Effect.void).pipe(named, heard)
       const expected = [
-        "WARN: EFFECT_OPERATOR_DRIAN is no setting and has no effect; the nearest is EFFECT_OPERATOR_DRAIN",
-        "WARN: EFFECT_OPERATOR_LEASE_NAMESPACES is no setting and has no effect; the nearest is EFFECT_OPERATOR_LEASE_NAMESPACE"
+        "WARN: EFFECT_OPERATOR_DRIAN is not a setting and is ignored; did you mean EFFECT_OPERATOR_DRAIN?",
+        "WARN: EFFECT_OPERATOR_LEASE_NAMESPACES is not a setting and is ignored; did you mean EFFECT_OPERATOR_LEASE_NAMESPACE?"
       ]
       assert.sameMembers(warned.splice(0), expected)
       yield* Effect.void.pipe(Environment.withFlags(["--drain=1s"]), named, heard)

@@ -107,11 +107,11 @@ describe("KubeConfig.load", () => {
       assert.strictEqual(
         yield* refused({ kubeconfig: example.replace("current-context: dev", "") }),
         "the given kubeconfig: current-context: is not set; " +
-          "set it, or give a context; known contexts: dev, plain, basic, broken, nobody"
+          "set it, or choose a context; known contexts: dev, plain, basic, broken, nobody"
       )
       assert.strictEqual(
         yield* refused({ file: "/nonexistent/kubeconfig" }),
-        "/nonexistent/kubeconfig: cannot read /nonexistent/kubeconfig: ENOENT; name a file that exists and may be read"
+        "/nonexistent/kubeconfig: cannot read /nonexistent/kubeconfig: ENOENT; give the path of a file that exists and is readable"
       )
       assert.include(
         yield* refused({ kubeconfig: example.replace("server: https://one.example:6443/prefix/", "server: \"\"") }),
@@ -120,27 +120,27 @@ describe("KubeConfig.load", () => {
       assert.strictEqual(
         yield* refused({ kubeconfig: example.replace("https://one", "ftp://one") }),
         "the given kubeconfig: clusters[one].cluster.server: has the scheme ftp:; " +
-          "write https:// or http:// and a host"
+          "use https:// or http:// and a host"
       )
       assert.strictEqual(
         yield* refused({ kubeconfig: example.replace(base64(pem), "bm9uc2Vuc2U=") }),
-        "the given kubeconfig: clusters[one].cluster.certificate-authority-data: is not base64 of PEM; " +
+        "the given kubeconfig: clusters[one].cluster.certificate-authority-data: is not base64-encoded PEM; " +
           "give a PEM certificate or key"
       )
       assert.strictEqual(
         yield* refused({ kubeconfig: example.replace("token: s3cret", `client-certificate-data: ${base64(pem)}`) }),
-        "the given kubeconfig: users[alice].user.client-key: is missing; give it, or leave client-certificate out"
+        "the given kubeconfig: users[alice].user.client-key: is missing; set it, or remove client-certificate"
       )
       assert.strictEqual(
         yield* refused({ kubeconfig: "[]" }),
-        "the given kubeconfig: is no kubeconfig: the top is no mapping; name a kubeconfig file"
+        "the given kubeconfig: is not a kubeconfig: the top level is not a mapping; give the path of a kubeconfig file"
       )
     }))
 
   it.effect("shows no secret in an error", () =>
     Effect.gen(function*() {
       const message = yield* refused({ kubeconfig: "users:\n- name: a\n  user: { token: \"s3cret\n" })
-      assert.match(message, /line \d+ is no YAML/)
+      assert.match(message, /line \d+ is not valid YAML/)
       assert.notInclude(message, "s3cret")
       const config = yield* load({ kubeconfig: example })
       const shown = JSON.stringify(config) + String(yield* config.credentials.headers)
@@ -195,7 +195,7 @@ describe("KubeConfig.load", () => {
       assert.strictEqual((yield* load({ inCluster: true, serviceAccount }, env)).context, "in-cluster")
       assert.strictEqual(
         yield* refused({}, {}),
-        "kubeconfig: found neither $KUBECONFIG, nor ~/.kube/config, nor a pod's service account; " +
+        "kubeconfig: $KUBECONFIG is not set, and there is neither ~/.kube/config nor a pod's service account; " +
           "set KUBECONFIG to a kubeconfig file, or run inside a cluster"
       )
       assert.strictEqual(
@@ -342,7 +342,7 @@ describe("KubeConfig of kubectl's", () => {
       assert.isUndefined(proxy(yield* load({ kubeconfig: inside }, env)))
       assert.strictEqual(
         yield* refused({ kubeconfig: withUser({}) }, { HTTPS_PROXY: "ftp://proxy" }),
-        "environment: HTTPS_PROXY: has the scheme ftp:; write http:// or https:// or socks5:// or socks:// and a host"
+        "environment: HTTPS_PROXY: has the scheme ftp:; use http:// or https:// or socks5:// or socks:// and a host"
       )
     }))
 
@@ -372,7 +372,7 @@ describe("KubeConfig of kubectl's", () => {
       })
       assert.strictEqual(
         yield* refused({ kubeconfig: withUser({ "as-groups": ["g"] }) }),
-        "the given kubeconfig: users[u].user.as: is missing, though a uid, groups or extra are given to impersonate; " +
+        "the given kubeconfig: users[u].user.as: is missing, although as-uid, as-groups or as-user-extra are set; " +
           "name the user to impersonate"
       )
     }))
@@ -405,10 +405,13 @@ describe("KubeConfig of kubectl's", () => {
       const at = (more: object) => refused({ kubeconfig: withUser({ exec: { ...exec, ...more } }) })
       assert.include(
         yield* at({ apiVersion: "client.authentication.k8s.io/v1alpha1" }),
-        "v1alpha1 is not spoken; write"
+        "v1alpha1 is not supported; use"
       )
       assert.include(yield* at({ command: "" }), "users[u].user.exec.command: is missing")
-      assert.include(yield* at({ interactiveMode: "Sometimes" }), "write Never, IfAvailable, Always")
+      assert.include(
+        yield* at({ interactiveMode: "Sometimes" }),
+        "Sometimes is not supported; use Never, IfAvailable, Always"
+      )
       assert.include(yield* at({ env: [{ value: "v" }] }), "has a variable without a name")
     }))
 })

@@ -122,7 +122,7 @@ describe("LiveClient requests", () => {
       assert.strictEqual(text.headers["x-two"], "a, b")
       assert.isFalse("body" in (yield* transport.request(request)))
       const error = yield* Effect.flip(transport.request(request))
-      assert.match(error.message, /the answer says it is JSON, but is not/)
+      assert.match(error.message, /the answer's Content-Type is JSON, but its body is not/)
       assert.notInclude(JSON.stringify(error) + String(error.cause), "hunter2")
     }))
 
@@ -336,7 +336,7 @@ describe("LiveClient watches", () => {
       const error = yield* Effect.flip(collect(client).run)
       assert.match(
         error.message,
-        /the answer is no watch, but text\/html; charset=utf-8: is it an API server that answers\?$/
+        /the answer is not a watch, but text\/html; charset=utf-8: is this the address of an API server\?$/
       )
       while (!server.sockets[0]!.destroyed) yield* Effect.sleep("10 millis")
     }))

@@ -77,7 +77,7 @@ describe("runMain", () => {
       )
       assert.strictEqual(code, 0)
       assert.match(output, /here/)
-      assert.match(output, /\nstandard output: .*EPIPE: what is logged is lost as long as that lasts\n+done\n$/)
+      assert.match(output, /\nstandard output: .*EPIPE: log lines are lost until it can be written again\n+done\n$/)
       assert.strictEqual(output.split("EPIPE").length, 2)
     }).pipe(Effect.scoped))
 
@@ -113,15 +113,15 @@ describe("runMain", () => {
       const timer = `setTimeout(() => { throw new Error("stray") }, 10)`
       for (
         const [what, where] of [
-          [timer, "a callback outside of any effect"],
-          [`Promise.reject(new Error("stray"))`, "a promise that nobody waits for"]
+          [timer, "a callback outside any Effect"],
+          [`Promise.reject(new Error("stray"))`, "a promise that nothing awaits"]
         ] as const
       ) {
         const { code, output } = yield* run(throwing(what, `Effect.log("finalized")`))
         assert.strictEqual(code, 1)
         const lines = output.trim().split("\n").map((line) => JSON.parse(line))
         assert.deepStrictEqual(lines.map(({ level, message }) => [level, message]), [
-          ["ERROR", `the program fails, and stops: an error in ${where}: catch it there`],
+          ["ERROR", `the program is stopping: uncaught error in ${where}: catch it there`],
           ["INFO", "finalized"]
         ])
         assert.include(lines[0].error, "Error: stray")
@@ -138,7 +138,7 @@ describe("runMain", () => {
         const [program, reason] of [
           [`Effect.fail(new Error("no such thing"))`, "no such thing"],
           [`Effect.die(new Error("a defect"))`, "a defect"],
-          [`Effect.interrupt`, "no signal asked for it"]
+          [`Effect.interrupt`, "interrupted without a signal"]
         ] as const
       ) {
         const { code, output } = yield* run(program)
@@ -189,7 +189,7 @@ describe("runMain", () => {
       const { code, output } = yield* run(`Effect.gen(function*() { return yield* Config.Int("REGISTRY_SIZE") })`)
       assert.strictEqual(code, 1)
       assert.include(output, "REGISTRY_SIZE")
-      assert.include(output, "set it in the environment; in a cluster by `env` of the export `operator`")
+      assert.include(output, "set it in the environment; in a cluster, with `env` of the export `operator`")
     }))
 
   it.live("exits 1 if a finalizer fails during the stop", () =>
@@ -216,7 +216,7 @@ describe("runMain", () => {
           Effect.andThen(Effect.log("ready"), Effect.never)))`
         const { code, output } = yield* run(lingering("300 millis"), ["SIGTERM"])
         assert.strictEqual(code, 0)
-        assert.include(output, "stopping: again: served until 300ms after the signal")
+        assert.include(output, "stopping: again: still serving until 300ms after the signal")
         assert.strictEqual((yield* run(lingering("1 hour"), ["SIGINT"])).code, 0)
         assert.strictEqual((yield* run(lingering("1 hour"), ["SIGTERM", "SIGTERM"])).code, 143)
       }),

@@ -158,8 +158,8 @@ it("a lease that only the environment speaks of is refused: the permissions woul
   const env = { EFFECT_OPERATOR_LEASE_PER: "controller" }
   assert.throws(
     () => Manifests.stream({ ...options(false), env }),
-    "Manifests: env: EFFECT_OPERATOR_LEASE_PER: \"controller\": the permissions follow from `leaderElection`: " +
-      "say `leaderElection: { per: \"controller\" }`, and leave it out here"
+    "Manifests: env: EFFECT_OPERATOR_LEASE_PER: \"controller\": the permissions are derived from `leaderElection`: " +
+      "set `leaderElection: { per: \"controller\" }`, and remove the variable"
   )
 })
 
@@ -271,8 +271,8 @@ it("replicas that would reconcile against each other are refused; those that onl
   const two = { ...options(false), leaderElection: false, replicas: 2 }
   assert.throws(
     () => Manifests.stream(two),
-    "Manifests: replicas: 2: without leaderElection each of them reconciles, against the others: " +
-      "leave `leaderElection: false` out, or have one replica"
+    "Manifests: replicas: 2: without leaderElection every replica reconciles, in conflict with the others: " +
+      "remove `leaderElection: false`, or use one replica"
   )
   for (const fine of [{ ...two, leaderElection: true }, { ...two, replicas: 1 }, { ...two, controllers: [] }]) {
     assert.isNotEmpty(Manifests.stream(fine))

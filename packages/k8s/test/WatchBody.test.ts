@@ -228,7 +228,7 @@ describe("WatchBody.stream", () => {
       for (
         const [how, message] of [
           [{ error: new Error("reset") }, "lost: reset"],
-          [{}, "the connection ended inside line 2 of the watch, after 3 bytes of it"]
+          [{}, "the connection ended inside line 2 of the watch, after 3 of its bytes"]
         ] as const
       ) {
         const { body, end, send } = open()

@@ -53,19 +53,25 @@ export const make = <R = never>(options: Options<R>): Api<R> => {
     refuse(
       "group",
       group,
-      "belongs to Kubernetes: an APIService for it would take over the cluster's own objects; choose a group in a domain of your own"
+      "belongs to Kubernetes: an APIService for it would take over the cluster's own objects; choose a group in your own domain"
     )
   }
-  if (kinds.length === 0) refuse("kinds", "[]", "must name at least one")
+  if (kinds.length === 0) refuse("kinds", "[]", "must contain at least one kind")
   const plurals = new Set<string>()
   for (const [i, { resource }] of (kinds as ReadonlyArray<Any>).entries()) {
     if (resource.apiVersion !== groupVersion) {
-      refuse(`kinds[${i}]`, resource.id, `must be of ${groupVersion}, in which it is served`)
+      refuse(`kinds[${i}]`, resource.id, `must be of ${groupVersion}, the group version that is served`)
     }
-    if (plurals.has(resource.plural)) refuse(`kinds[${i}]`, resource.id, `there is a kind ${resource.plural} already`)
+    if (plurals.has(resource.plural)) {
+      refuse(`kinds[${i}]`, resource.id, `another kind already has the plural ${resource.plural}`)
+    }
     plurals.add(resource.plural)
     if (resource.subresources.includes("scale")) {
-      refuse(`kinds[${i}]`, resource.id, "has the subresource scale, which is not served here: leave it out")
+      refuse(
+        `kinds[${i}]`,
+        resource.id,
+        "has the subresource scale, which an API service does not support: leave it out"
+      )
     }
   }
   return {

@@ -232,8 +232,8 @@ const make = Effect.fnUntraced(function*<R>(api: Api<R>, options: Options) {
   return ApiServiceServer.of(
     yield* Serving.show(what, serving, supervisor, () =>
       listener === undefined && trust === undefined
-        ? `ConfigMap ${FrontProxy.configMap.namespace}/${FrontProxy.configMap.name} has not said yet whom to trust: ` +
-          `is the service account bound to the role ${FrontProxy.readerRole}?`
+        ? `ConfigMap ${FrontProxy.configMap.namespace}/${FrontProxy.configMap.name} does not name the CA of the front proxy yet: ` +
+          `is the operator's service account bound to the role ${FrontProxy.readerRole}?`
         : Registration.fault(registered.store.get(api.name) as APIService | undefined, api, options.service))
   )
 })

@@ -37,7 +37,7 @@ export const make = (client: Client): Authorize => {
   const review = AccessReviews.make(client)
   const unanswered = (message: string) =>
     Effect.as(
-      Effect.logWarning(`access not reviewed: ${message}`),
+      Effect.logWarning(`access could not be reviewed, the request is refused: ${message}`),
       StatusError.internal(`access could not be reviewed: ${message}`)
     )
   return (user, attributes) =>
@@ -45,7 +45,7 @@ export const make = (client: Client): Authorize => {
       Effect.map(({ allowed, reason }) => allowed ? undefined : Attributes.forbidden(user, attributes, reason)),
       Effect.timeoutOption(defaults.timeout),
       Effect.flatMap(Option.match({
-        onNone: () => unanswered(`no answer in ${defaults.timeout}`),
+        onNone: () => unanswered(`no answer within ${defaults.timeout}`),
         onSome: (refused) => Effect.succeed(refused)
       })),
       Effect.catch(({ message }) => unanswered(message))

@@ -138,7 +138,7 @@ export const make = Effect.fnUntraced(function*<R>(
     if (view === undefined) return
     const done = yield* Effect.timeoutOption(view.synced, defaults.syncTimeout)
     if (Option.isNone(done)) {
-      return yield* Effect.fail(StatusError.serviceUnavailable(`${plural} are not known yet: try again`))
+      return yield* Effect.fail(StatusError.serviceUnavailable(`${plural} are not loaded yet: try again`))
     }
   })
 

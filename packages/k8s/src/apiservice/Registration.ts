@@ -57,7 +57,7 @@ export const fault = (
   { groupVersion, name }: Api<unknown>,
   service: ServiceReference
 ): string | undefined => {
-  if (stored === undefined) return `APIService ${name} is not there: apply the manifests, or use ApiService.install`
+  if (stored === undefined) return `APIService ${name} does not exist: apply the manifests, or use ApiService.install`
   if (owned(stored)) {
     return `APIService ${name} is the cluster's own: ${groupVersion} is served by a CustomResourceDefinition or by the ` +
       "cluster itself: choose another group or version, or delete the definition"
@@ -65,7 +65,8 @@ export const fault = (
   const { name: leads, namespace } = stored.spec.service!
   return leads === service.name && namespace === service.namespace
     ? undefined
-    : `APIService ${name} leads to Service ${namespace}/${leads}, not to ${service.namespace}/${service.name}`
+    : `APIService ${name} points to Service ${namespace}/${leads}, not to ${service.namespace}/${service.name}: ` +
+      "apply the manifests"
 }
 
 /** Creates the namespace of a Service if it does not exist. */
@@ -119,10 +120,12 @@ export const install = Effect.fn("ApiService.install")(function*(
 export const beside = Effect.fnUntraced(function*(api: Api<unknown>, service: ServiceReference) {
   const client = yield* KubeClient.KubeClient
   yield* install(api, { service, localhost: true }).pipe(
-    Effect.tapError(({ message }) => Effect.logError(`${api.groupVersion} is not registered: ${message}`)),
+    Effect.tapError(({ message }) =>
+      Effect.logError(`${api.groupVersion} could not be registered; retrying: ${message}`)
+    ),
     Effect.retry(Schedule.spaced(defaults.retry))
   )
-  yield* Effect.logInfo(`${api.groupVersion} is registered with the cluster, on port ${service.port} of its host`)
+  yield* Effect.logInfo(`${api.groupVersion} is registered with the cluster, at port ${service.port} of its host`)
   // An API that does not respond would block the deletion of namespaces.
   yield* Effect.addFinalizer(() =>
     Effect.ignore(Effect.timeout(client.delete(APIService, { name: api.name }), defaults.goodbye))

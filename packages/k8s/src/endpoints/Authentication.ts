@@ -60,7 +60,7 @@ export const make = (client: Client): Guard => {
       Effect.timeoutOption(defaults.timeout),
       Effect.map(Option.getOrElse((): Answer | undefined => unavailable)),
       Effect.catch(({ message }) =>
-        Effect.as(Effect.logWarning(`metrics: access not reviewed: ${message}`), unavailable)
+        Effect.as(Effect.logWarning(`metrics: access could not be reviewed: ${message}`), unavailable)
       )
     )
   }

@@ -60,7 +60,9 @@ export const answer = (
   const limit = Number(asked.query.get("limit") ?? defaults.limit)
   return Number.isInteger(limit) && limit >= 0
     ? Effect.map(describe(managers, limit), (found) => json(200, found))
-    : Effect.succeed(json(400, { error: `limit: ${JSON.stringify(asked.query.get("limit"))}: must be a whole number` }))
+    : Effect.succeed(
+      json(400, { error: `limit: ${JSON.stringify(asked.query.get("limit"))}: must be a whole number from 0` })
+    )
 }
 
 const describeController = (

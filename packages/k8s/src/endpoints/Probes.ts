@@ -46,7 +46,7 @@ export const serving = "serving"
 
 const unserved: Health.Check = {
   name: serving,
-  failure: "neither webhooks nor an API are served: provide Webhook.layer or ApiService.layer to the manager"
+  failure: "no webhooks and no API are served: provide Webhook.layer or ApiService.layer to the manager"
 }
 
 const whileServing = (report: Manager.Report): ReadonlyArray<Health.Check> =>

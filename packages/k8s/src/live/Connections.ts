@@ -69,7 +69,7 @@ export interface Connections {
 export const aborted = new Error("the request was interrupted")
 
 /** The error of a request that may no longer be sent. */
-export const unpermitted: Error = Object.assign(new Error("the request may not go out any more"), {
+export const unpermitted: Error = Object.assign(new Error("the request may no longer be sent"), {
   code: "ERR_NOT_PERMITTED"
 })
 
@@ -353,7 +353,7 @@ class Call implements Body {
     this.#timer = millis === 0 ? undefined : setTimeout(() => {
       // While the reader has paused, silence is not the server's fault.
       if (this.connection!.isPaused) return void this.#wait(millis)
-      const what = this.#isAnswered ? "nothing more of the answer" : "no answer"
+      const what = this.#isAnswered ? "nothing further of the answer" : "no answer"
       this.connection!.end({ error: coded(`${what} within ${shown(millis)}`, "TIMEOUT") })
     }, millis)
   }
@@ -441,15 +441,18 @@ const bare = (hostname: string): string => hostname.startsWith("[") ? hostname.s
 /** Request line and headers. Throws if a value could break out of its place. */
 const headOf = (host: string, { body, headers, method, path }: Outgoing): string => {
   if (!/^\/[\x21-\x7e]*$/.test(path)) {
-    throw coded("the path of the request has characters that no path has", "ERR_UNESCAPED_CHARACTERS")
+    throw coded("the path of the request has characters that are not allowed in a path", "ERR_UNESCAPED_CHARACTERS")
   }
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`
   for (const name in headers) {
     const value = headers[name]!
-    if (!token.test(name)) throw coded("the request has a header whose name is none", "ERR_INVALID_HTTP_TOKEN")
+    if (!token.test(name)) throw coded("the request has a header with an invalid name", "ERR_INVALID_HTTP_TOKEN")
     for (const one of typeof value === "string" ? [value] : value) {
       if (!text.test(one)) {
-        throw coded(`the request's header ${name} has characters that no header has`, "ERR_INVALID_CHAR")
+        throw coded(
+          `the value of the request's header ${name} has characters that are not allowed in a header`,
+          "ERR_INVALID_CHAR"
+        )
       }
       head += `${name}: ${one}\r\n`
     }

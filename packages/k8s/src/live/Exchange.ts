@@ -75,7 +75,7 @@ export const begin = (
   const fail = (cause: unknown) => end(Effect.fail(describing(describe)(cause, sent)))
   const timer = timeout > 0 && timeout <= timers.longestTimer
     ? setTimeout(() => {
-      const late = new Error(`no whole answer within ${Duration.format(Duration.millis(timeout))}`)
+      const late = new Error(`no complete answer within ${Duration.format(Duration.millis(timeout))}`)
       fail(Object.assign(late, { code: "TIMEOUT" }))
       abort()
     }, timeout)
@@ -141,7 +141,7 @@ const read = ({ headers: fields, status }: Head, body: Buffer, options: Options)
       Effect.mapError(unzip(body, describe), unreadable),
       (content) => understood(content, unpacked(headers))
     )
-    : Effect.fail(unreadable(describe(new Error(`the answer is compressed with ${encoding}`))))
+    : Effect.fail(unreadable(describe(new Error(`the answer has the unsupported Content-Encoding ${encoding}`))))
 }
 
 /** The response no longer refers to the bytes. */
@@ -164,7 +164,9 @@ const unzip = (body: Buffer, describe: Options["describe"]): Effect.Effect<Buffe
       resume(
         cause === null
           ? Effect.succeed(content)
-          : Effect.fail(describe(new Error(`the answer says it is gzip, but is not (${cause.message})`)))
+          : Effect.fail(
+            describe(new Error(`the answer's Content-Encoding is gzip, but its body is not (${cause.message})`))
+          )
       ))
   })
 
@@ -201,7 +203,7 @@ const parse = (text: string): unknown => {
 }
 
 const noJson = (characters: number): Error =>
-  new Error(`the answer says it is JSON, but is not (${characters} characters)`)
+  new Error(`the answer's Content-Type is JSON, but its body is not (${characters} characters)`)
 
 /**
  * Why there is no response: the message and code of the cause, with the address. The cause is kept; it has no headers.

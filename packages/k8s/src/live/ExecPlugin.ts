@@ -81,7 +81,7 @@ export const run = (
 ): Effect.Effect<Credentials.Issued, Transport> =>
   Effect.gen(function*() {
     if (spec.interactiveMode === "Always" && !isTerminal) {
-      return yield* refused(spec, "needs a person to ask, and standard input is not a terminal")
+      return yield* refused(spec, "is interactive (interactiveMode: Always), but standard input is not a terminal")
     }
     const interactive = spec.interactiveMode !== "Never" && isTerminal
     const ended = yield* start(spec, interactive)
@@ -166,9 +166,9 @@ interface Credential {
 export const parse = (spec: Pick<Spec, "apiVersion">, output: string): Result.Result<Credentials.Issued, string> => {
   const credential = json(output)
   if (credential === undefined) return Result.fail("wrote something that is not a JSON object")
-  if (credential.kind !== "ExecCredential") return Result.fail("wrote an object that is no ExecCredential")
+  if (credential.kind !== "ExecCredential") return Result.fail("wrote an object that is not an ExecCredential")
   if (credential.apiVersion !== spec.apiVersion) {
-    return Result.fail(`is configured to use API version ${spec.apiVersion}, but answered in another`)
+    return Result.fail(`is configured to use API version ${spec.apiVersion}, but answered with another`)
   }
   const { status } = credential
   if (typeof status !== "object" || status === null) return Result.fail("wrote no status")
@@ -182,7 +182,7 @@ export const parse = (spec: Pick<Spec, "apiVersion">, output: string): Result.Re
   const expiresAt = text(status.expirationTimestamp) === undefined
     ? undefined
     : Date.parse(text(status.expirationTimestamp) ?? "")
-  if (Number.isNaN(expiresAt)) return Result.fail("wrote an expirationTimestamp that is no time")
+  if (Number.isNaN(expiresAt)) return Result.fail("wrote an expirationTimestamp that is not a time")
   return Result.succeed({
     ...(token === undefined ? {} : { token: Redacted.make(token) }),
     ...(cert === undefined || key === undefined ? {} : { certificate: { cert, key: Redacted.make(key) } }),

@@ -79,7 +79,7 @@ export const make = (file: string, options: Options): FileSource => {
         Effect.catch((error) => {
           since = now
           lasts = retry
-          return Effect.as(Effect.logWarning(`${error.message}; the last one stays in use`), known)
+          return Effect.as(Effect.logWarning(`${error.message}; still using what was read last`), known)
         }),
         // Not after an interruption: then the file was not read.
         Effect.tap(() =>

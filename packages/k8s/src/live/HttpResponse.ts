@@ -128,13 +128,13 @@ export class HttpResponse {
   end(): void {
     if (this.#state === "UntilClose") this.#state = "Done"
     if (this.#state === "Done") return
-    const where = this.#head === undefined ? "before it had answered" : "inside its answer"
+    const where = this.#head === undefined ? "before it answered" : "in the middle of its answer"
     throw new HttpResponseError(`the server closed the connection ${where}`, "ECONNRESET")
   }
 
   /** Determines how the body is framed. */
   #begin({ headers, isPersistent, status }: ReturnType<typeof parseHead>): void {
-    if (status === 101) throw fault("it changes the protocol, which nobody asked for")
+    if (status === 101) throw fault("it switches protocols, which was not requested")
     if (status < 200) return
     this.#head = { status, headers }
     this.#isPersistent = isPersistent
@@ -186,7 +186,7 @@ export class HttpResponse {
           if (digit >= 0) {
             this.#left = this.#left * 16 + digit
             at += 1
-            if (!Number.isSafeInteger(this.#left)) throw fault("it has a chunk whose length is no number")
+            if (!Number.isSafeInteger(this.#left)) throw fault("it has a chunk whose length is not a number")
             this.#count("line before a chunk")
           } else if (this.#line === 0) throw fault("it has a chunk without a length")
           else this.#state = "SizeOver"
@@ -198,7 +198,7 @@ export class HttpResponse {
           if (byte === semicolon) this.#state = "Extension"
           else if (byte === space || byte === tab) this.#state = "SizeBlank"
           else if (byte === cr && this.#state === "SizeOver") this.#state = "SizeEnd"
-          else throw fault("it has a chunk whose length is no number")
+          else throw fault("it has a chunk whose length is not a number")
           at += 1
           this.#count("line before a chunk")
           break
@@ -260,7 +260,7 @@ const fault = (what: string): HttpResponseError => new HttpResponseError(`the an
 const tooLong = (what: string, limit: number): HttpResponseError => fault(`its ${what} is longer than ${limit} bytes`)
 
 const expect = (byte: number | undefined, expected: number): void => {
-  if (byte !== expected) throw fault("a line end is not where it belongs")
+  if (byte !== expected) throw fault("a line end is missing")
 }
 
 /** The value of a hexadecimal digit; -1 for anything else. */
@@ -296,7 +296,7 @@ const nameOf = (written: string): string => {
   const known = names.get(written)
   if (known !== undefined) return known
   // A name that every object inherits would not be an own property of the headers.
-  if (!token.test(written) || written.toLowerCase() in {}) throw fault("it has a line among its headers that is none")
+  if (!token.test(written) || written.toLowerCase() in {}) throw fault("it has a malformed header line")
   const name = written.toLowerCase()
   if (names.size < mostNames) names.set(written, name)
   return name
@@ -311,14 +311,14 @@ const parseHead = (head: string): Head & { readonly isPersistent: boolean } => {
   const [, minor, status] = statusLine.exec(end < 0 ? head : head.slice(0, end)) ?? []
   // What does not start with a status line may be anything, so it is not quoted.
   if (status === undefined) throw fault("it does not begin with a status line")
-  if (alien.test(head)) throw fault("it has a line among its headers that is none")
+  if (alien.test(head)) throw fault("it has a malformed header line")
   const headers: Record<string, string | Array<string>> = {}
   while (end >= 0) {
     const from = end + 2
     end = head.indexOf("\r\n", from)
     const to = end < 0 ? head.length : end
     const colon = head.indexOf(":", from)
-    if (colon < 0 || colon > to) throw fault("it has a line among its headers that is none")
+    if (colon < 0 || colon > to) throw fault("it has a malformed header line")
     const name = nameOf(head.slice(from, colon))
     const known = headers[name]
     const given = head.slice(colon + 1, to).trim()

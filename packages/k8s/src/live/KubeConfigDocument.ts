@@ -104,7 +104,7 @@ export const read = (
         source,
         ...(field === undefined ? {} : { field }),
         problem: `cannot read ${file}: ${codeOf(cause)}`,
-        remedy: "name a file that exists and may be read"
+        remedy: "give the path of a file that exists and is readable"
       })
   })
 
@@ -120,7 +120,12 @@ export const parse = (
     const value = json(text) ?? (yield* yaml(source, text))
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? { source, folder, value: value as RawConfig }
-      : yield* fail(source, undefined, "is no kubeconfig: the top is no mapping", "name a kubeconfig file")
+      : yield* fail(
+        source,
+        undefined,
+        "is not a kubeconfig: the top level is not a mapping",
+        "give the path of a kubeconfig file"
+      )
   })
 
 const json = (text: string): unknown => {
@@ -139,12 +144,16 @@ const yaml = (source: string, text: string): Effect.Effect<unknown, KubeConfigEr
     const fault = document.errors[0]
     if (fault !== undefined) {
       const line = text.slice(0, fault.pos[0]).split("\n").length
-      return yield* fail(source, undefined, `line ${line} is no YAML (${fault.code})`, "correct the file")
+      return yield* fail(source, undefined, `line ${line} is not valid YAML (${fault.code})`, "correct the file")
     }
     return yield* Effect.try({
       try: (): unknown => document.toJS(),
       catch: () =>
-        new KubeConfigError({ source, problem: "has aliases that cannot be resolved", remedy: "write them out" })
+        new KubeConfigError({
+          source,
+          problem: "has YAML aliases that cannot be resolved",
+          remedy: "replace them with their values"
+        })
     })
   })
 
@@ -231,7 +240,7 @@ export const pem = (
       : yield* fail(
         source,
         where,
-        data ? "is not base64 of PEM" : `${file} is not PEM`,
+        data ? "is not base64-encoded PEM" : `${file} is not PEM`,
         "give a PEM certificate or key"
       )
   })

@@ -37,7 +37,7 @@ const replace = async (file: string, user: string, tokens: Tokens): Promise<void
   const document = parseDocument(await Fs.readFile(target, "utf8"))
   const { users } = document.toJS() as { readonly users?: ReadonlyArray<{ readonly name?: string }> }
   const at = users?.findIndex(({ name }) => name === user) ?? -1
-  if (at < 0) throw Object.assign(new Error(), { code: `it has no user ${user} any more` })
+  if (at < 0) throw Object.assign(new Error(), { code: `it no longer has the user ${user}` })
   const config = ["users", at, "user", "auth-provider", "config"]
   document.setIn([...config, "id-token"], Redacted.value(tokens.idToken))
   document.setIn([...config, "refresh-token"], Redacted.value(tokens.refreshToken))

@@ -56,14 +56,17 @@ export const make = (
       return { token: idToken, expiresAt: known }
     }
     if (refreshToken === undefined) {
-      return yield* refused(spec, "the id token has expired, and there is no refresh token; log in again")
+      return yield* refused(spec, "the id-token has expired, and there is no refresh-token: log in again")
     }
     return yield* refresh(spec, refreshToken, (tokens) => {
       used = true
       idToken = tokens.idToken
       refreshToken = tokens.refreshToken
       return Effect.as(
-        Effect.catch(save(tokens), (error) => Effect.logWarning(`${error.message}; the next start will miss them`)),
+        Effect.catch(
+          save(tokens),
+          (error) => Effect.logWarning(`${error.message}; after a restart you have to log in again`)
+        ),
         { token: idToken, expiresAt: expiryOf(Redacted.value(idToken)) }
       )
     })
@@ -110,7 +113,10 @@ const refresh = <A>(
     const discovery = yield* ask("discovery", `${spec.issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, {})
     const endpoint = discovery.body?.["token_endpoint"]
     if (discovery.status !== 200 || typeof endpoint !== "string") {
-      return yield* refused(spec, `discovery answered ${discovery.status} without a token_endpoint`)
+      return yield* refused(
+        spec,
+        `discovery answered HTTP ${discovery.status} without a token_endpoint: check idp-issuer-url`
+      )
     }
     const secret = spec.clientSecret === undefined ? undefined : Redacted.value(spec.clientSecret)
     const form = {
@@ -126,11 +132,13 @@ const refresh = <A>(
         body: new URLSearchParams(form).toString()
       })
       const idToken = answer.body?.["id_token"]
-      if (answer.status !== 200) return yield* refused(spec, `the refresh token was refused (${answer.status})`)
+      if (answer.status !== 200) {
+        return yield* refused(spec, `the refresh token was refused (HTTP ${answer.status}): log in again`)
+      }
       if (typeof idToken !== "string") {
         return yield* refused(
           spec,
-          "the answer to the refresh token holds no id_token; was the scope openid asked for?"
+          "the answer to the refresh token has no id_token: did the login request the scope openid?"
         )
       }
       const next = answer.body?.["refresh_token"]

@@ -77,7 +77,7 @@ export const begin = (
     bytes += message.length
     const channel = message[0]
     const content = message.subarray(1)
-    if (bytes > defaults.largestOutput) fail(new Error(`the process prints more than ${defaults.largestOutput} bytes`))
+    if (bytes > defaults.largestOutput) fail(new Error(`the process wrote more than ${defaults.largestOutput} bytes`))
     else if (channel === channels.stdout || channel === channels.stderr) output[channel].push(content)
     else if (channel === channels.status && content.length > 0) {
       status = statusOf(content.toString("utf8"))

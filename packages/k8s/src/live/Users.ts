@@ -65,7 +65,7 @@ export const identify = (
       return yield* fail(
         from.source,
         `${at}.as`,
-        "is missing, though a uid, groups or extra are given to impersonate",
+        "is missing, although as-uid, as-groups or as-user-extra are set",
         "name the user to impersonate"
       )
     }
@@ -80,7 +80,7 @@ export const identify = (
       const [present, absent] = cert === undefined
         ? ["client-key", "client-certificate"]
         : ["client-certificate", "client-key"]
-      return yield* fail(from.source, `${at}.${absent}`, "is missing", `give it, or leave ${present} out`)
+      return yield* fail(from.source, `${at}.${absent}`, "is missing", `set it, or remove ${present}`)
     }
     const files = {
       ...(cert?.file === undefined ? {} : { cert: cert.file }),
@@ -106,7 +106,7 @@ const credentials = (
     if (user.tokenFile) {
       const file = Path.resolve(from.folder ?? "", user.tokenFile)
       const source = Credentials.tokenFile(file, also, user.token ? secret(user.token) : undefined)
-      yield* works(from, `${at}.tokenFile`, source, "name a file that exists and may be read")
+      yield* works(from, `${at}.tokenFile`, source, "give the path of a file that exists and is readable")
       return source
     }
     if (user.token) return Credentials.token(secret(user.token), also)
@@ -166,14 +166,19 @@ const execSpec = (
       return yield* fail(
         from.source,
         `${at}.apiVersion`,
-        apiVersion ? `${apiVersion} is not spoken` : "is missing",
-        `write ${apiVersions.join(" or ")}`
+        apiVersion ? `${apiVersion} is not supported` : "is missing",
+        `use ${apiVersions.join(" or ")}`
       )
     }
     const mode = exec.interactiveMode ?? "IfAvailable"
     const interactiveMode = interactiveModes.find((known) => known === mode)
     if (interactiveMode === undefined) {
-      return yield* fail(from.source, `${at}.interactiveMode`, "is none", `write ${interactiveModes.join(", ")}`)
+      return yield* fail(
+        from.source,
+        `${at}.interactiveMode`,
+        `${mode} is not supported`,
+        `use ${interactiveModes.join(", ")}`
+      )
     }
     const env = exec.env ?? []
     if (env.some((variable) => !variable.name)) {
@@ -271,7 +276,9 @@ const legacy = (
       catch: (cause) => {
         const code = FileSource.codeOf(cause)
         // The bundle that a project's `npm run build` makes does not contain it.
-        const remedy = code === "ERR_MODULE_NOT_FOUND" ? ": install @kubernetes/client-node beside the program" : ""
+        const remedy = code === "ERR_MODULE_NOT_FOUND"
+          ? ": install the package @kubernetes/client-node next to the program"
+          : ""
         return new Transport({ message: `${described} gave no credentials: ${code}${remedy}` })
       }
     })

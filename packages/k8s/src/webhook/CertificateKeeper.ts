@@ -70,13 +70,13 @@ export const make = Effect.fnUntraced(function*(
     const keyring = stored === undefined ? undefined : Keyring.fromSecret(stored)
     if (stored !== undefined && keyring === undefined) {
       yield* CertificateMetrics.unreadable
-      yield* Effect.logWarning(`Secret ${key} holds no certificates that fit together: they are made anew`)
+      yield* Effect.logWarning(`Secret ${key} does not contain matching certificates: issuing new ones`)
     }
     const shown = yield* SubscriptionRef.get(current)
     if (keyring !== undefined && shown?.serving.certPem !== keyring.serving.certPem) {
       yield* CertificateMetrics.read
       yield* Metrics.certificateShown(Keyring.expiry(keyring))
-      yield* Effect.logInfo(`shows a certificate until ${new Date(Keyring.expiry(keyring)).toISOString()}`)
+      yield* Effect.logInfo(`serving with a certificate valid until ${new Date(Keyring.expiry(keyring)).toISOString()}`)
     }
     if (keyring !== undefined) yield* SubscriptionRef.set(current, keyring)
     return { stored, keyring }

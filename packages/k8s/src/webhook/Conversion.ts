@@ -25,7 +25,7 @@ export interface Asked {
 
 /** The request of a review, or what is wrong with it. */
 export const parse = (review: unknown): Result.Result<Asked, string> => {
-  if (!isObject(review) || review["kind"] !== kind) return Result.fail(`the body is no ${kind}`)
+  if (!isObject(review) || review["kind"] !== kind) return Result.fail(`the body is not a ${kind}`)
   if (review["apiVersion"] !== apiVersion) {
     return Result.fail(`apiVersion: ${JSON.stringify(review["apiVersion"])}: must be ${apiVersion}`)
   }
@@ -38,7 +38,7 @@ export const parse = (review: unknown): Result.Result<Asked, string> => {
   }
   const all: ReadonlyArray<unknown> = Array.isArray(objects) ? objects : []
   const strange = all.findIndex((object) => !isObject(object) || !isObject(object["metadata"]))
-  if (strange >= 0) return Result.fail(`request.objects[${strange}]: is no object`)
+  if (strange >= 0) return Result.fail(`request.objects[${strange}]: is not an object with metadata`)
   return Result.succeed({ uid, desiredApiVersion: desiredAPIVersion, objects: all as ReadonlyArray<KubeObject> })
 }
 

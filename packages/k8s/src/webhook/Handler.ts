@@ -65,7 +65,9 @@ export const checkDistinct = (hooks: ReadonlyArray<Any>): void => {
     const values = hooks.map((hook) => hook[field])
     const twice = values.find((value, i) => values.indexOf(value) !== i)
     if (twice !== undefined) {
-      throw new Error(`Webhook: ${field}: ${JSON.stringify(twice)}: two hooks have it: give one a ${field} of its own`)
+      throw new Error(
+        `Webhook: ${field}: ${JSON.stringify(twice)}: two hooks have the same ${field}: give each its own`
+      )
     }
   }
 }
@@ -102,8 +104,8 @@ const answer = <R>(hook: Hook<R>, { body, headers, method, query }: Arrived): Ef
       duration: limit,
       orElse: () =>
         Effect.as(
-          Effect.logError(`gave no answer in ${Duration.format(limit)}, and was interrupted`),
-          text(504, `${hook.name}: no answer in ${Duration.format(limit)}`)
+          Effect.logError(`gave no answer within ${Duration.format(limit)} and was interrupted`),
+          text(504, `${hook.name}: no answer within ${Duration.format(limit)}`)
         )
     }),
     Effect.catchCause((cause) => failed(hook, cause))
@@ -122,7 +124,7 @@ const failed = <R>(hook: Hook<R>, cause: Cause.Cause<unknown>): Effect.Effect<An
   const message = error instanceof Error ? error.message : String(error)
   return Effect.gen(function*() {
     if (Cause.hasDies(cause)) yield* Metrics.panicked(hook._tag === "Conversion" ? "conversion" : "admission")
-    yield* Effect.logError("failed, and so gave no verdict", cause)
+    yield* Effect.logError("failed without giving a verdict", cause)
     return text(500, `${hook.name}: ${message}`)
   })
 }

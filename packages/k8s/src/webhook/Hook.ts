@@ -217,7 +217,9 @@ export const mutating: Mutating = <A extends KubeObject, E, R>(
       const encoded = resource.encode(object)
       return Result.isSuccess(encoded)
         ? Effect.succeed(difference(asked.raw.object ?? {}, encoded.success))
-        : Effect.die(new Error(`the mutated object is no ${resource.kind}: ${encoded.failure.issues.join("; ")}`))
+        : Effect.die(
+          new Error(`the mutated object is not a valid ${resource.kind}: ${encoded.failure.issues.join("; ")}`)
+        )
     }))
 
 export interface ConversionOptions<E, R> {
@@ -303,16 +305,22 @@ const admission = <R>(
       }: must ${must}`
     )
   if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?){2,}$/.test(name)) {
-    throw refuse("name", name, "be a DNS name of three parts at least, such as checks.widgets.example.com")
+    throw refuse("name", name, "be a DNS name with at least three parts, such as checks.widgets.example.com")
   }
-  if (!/^\/[^?#\s]+$/.test(path)) throw refuse("path", path, "begin with a slash")
+  if (!/^\/[^?#\s]+$/.test(path)) {
+    throw refuse("path", path, "begin with a slash and have no query, fragment or white space")
+  }
   if (!(Number.isInteger(timeoutSeconds) && timeoutSeconds >= 1 && timeoutSeconds <= 30)) {
     throw refuse("timeoutSeconds", timeoutSeconds, "be a whole number from 1 to 30")
   }
-  if (operations.length === 0) throw refuse("operations", operations, "name one at least")
+  if (operations.length === 0) throw refuse("operations", operations, "contain at least one operation")
   const replicas = scale ? Scaled.pathOf(resource) : undefined
-  if (scale && replicas === undefined) throw refuse("scale", scale, "be of a kind that is declared with `scale`")
-  if (scale && !operations.includes("UPDATE")) throw refuse("operations", operations, "have UPDATE: a scale is one")
+  if (scale && replicas === undefined) {
+    throw refuse("scale", scale, "be false for a kind that is declared without `scale`")
+  }
+  if (scale && !operations.includes("UPDATE")) {
+    throw refuse("operations", operations, "contain UPDATE: scaling is an update")
+  }
   const about = (asked: Review.Asked): Effect.Effect<Review.Asked, unknown> =>
     replicas !== undefined && asked.subresource === "scale"
       ? Scaled.asked(resource, replicas, asked)
@@ -357,7 +365,7 @@ const verdict = Effect.fnUntraced(function*<R>(
 ) {
   const { object: rawObject, oldObject: rawOld, operation, ...rest } = asked
   if (operation === "CONNECT") {
-    return yield* new BadReview({ message: `request.operation: CONNECT: ${resource.kind} has no such hook` })
+    return yield* new BadReview({ message: `request.operation: CONNECT: no hook of ${resource.kind} is called for it` })
   }
   const decode = (json: Review.JsonObject | undefined) => json === undefined ? undefined : strict(resource, json)
   const decoded = operation === "DELETE" ? undefined : decode(rawObject)
@@ -422,7 +430,7 @@ const undecoded = (
   // An object that is being deleted need not be corrected, so there is no warning.
   return before !== undefined && Ratcheting.isDeleted(before.json)
     ? {}
-    : { warnings: [oneLine(`${who} was invalid before, and is not checked: ${issues.join("; ")}`)] }
+    : { warnings: [oneLine(`${who} was already invalid and is not checked: ${issues.join("; ")}`)] }
 }
 
 /** A warning must be a single line: the server drops one with line breaks in its header. */

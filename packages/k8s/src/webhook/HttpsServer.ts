@@ -52,13 +52,13 @@ const read = (http: HttpServerRequest.HttpServerRequest, maxBodyBytes: number): 
     Effect.mapError(({ reason }) =>
       reason._tag === "RequestParseError" && reason.reason === "BodyTooLarge"
         ? rejected(413, `the body is longer than ${maxBodyBytes} bytes`)
-        : rejected(400, "the body ended too soon")
+        : rejected(400, "the body is incomplete")
     ),
     Effect.flatMap((text) =>
       Effect.try({
         try: () => JSON.parse(text) as unknown,
         catch: (error) =>
-          rejected(400, `the body is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+          rejected(400, `the body is not JSON: ${error instanceof Error ? error.message : String(error)}`)
       })
     )
   )

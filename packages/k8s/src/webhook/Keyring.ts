@@ -91,27 +91,29 @@ export const plan = (keyring: Keyring | undefined, now: number, policy: Policy):
   if (newest.validToDate.getTime() <= now) return { _tag: "Make", why: "the authority has expired" }
   const signer = authorities.find((authority) => signs(authority, serving))
   if (isEarly(newest, now)) {
-    const why = "the authority is not valid yet: the clock of whoever made it was ahead"
+    const why = "the authority is not valid yet: the clock of the machine that issued it was ahead"
     return signer === undefined || isEarly(signer, now) ? { _tag: "Make", why } : { _tag: "AddAuthority", why }
   }
   if (serving.validToDate.getTime() <= now) return { _tag: "Issue", why: "the certificate has expired" }
   if (isEarly(serving, now)) {
-    return { _tag: "Issue", why: "the certificate is not valid yet: the clock of whoever made it was ahead" }
+    return { _tag: "Issue", why: "the certificate is not valid yet: the clock of the machine that issued it was ahead" }
   }
-  if (signer === undefined) return { _tag: "Issue", why: "the certificate is of an authority that nobody trusts" }
+  if (signer === undefined) {
+    return { _tag: "Issue", why: "the certificate is signed by an authority that is not in the bundle" }
+  }
   const missing = policy.hosts.find((host) => !has(serving, host))
   if (missing !== undefined) return { _tag: "Issue", why: `the certificate does not name ${missing}` }
 
   const settled = keyring.changedAt + millis(policy.overlap ?? defaults.overlap)
   if (signer !== newest) {
     return now >= settled
-      ? { _tag: "Issue", why: "everybody trusts the new authority", settled: true }
+      ? { _tag: "Issue", why: "the new authority has had time to become trusted", settled: true }
       : { _tag: "Keep", until: settled }
   }
   if (now >= renewal(newest)) return { _tag: "AddAuthority", why: "the authority is about to expire" }
   if (now >= renewal(serving)) return { _tag: "Issue", why: "the certificate is about to expire" }
   if (authorities.length > 1 && now >= settled) {
-    return { _tag: "DropAuthorities", why: "nobody shows certificates of the old authority", settled: true }
+    return { _tag: "DropAuthorities", why: "certificates of the old authority are no longer in use", settled: true }
   }
   return {
     _tag: "Keep",

@@ -71,7 +71,7 @@ const textOf = (value: unknown): string => typeof value === "string" ? value : "
 
 /** The request of a review, or what is wrong with it. */
 export const parse = (review: unknown): Result.Result<Asked, string> => {
-  if (!isObject(review) || review["kind"] !== kind) return Result.fail(`the body is no ${kind}`)
+  if (!isObject(review) || review["kind"] !== kind) return Result.fail(`the body is not an ${kind}`)
   if (review["apiVersion"] !== apiVersion) {
     return Result.fail(`apiVersion: ${JSON.stringify(review["apiVersion"])}: must be ${apiVersion}`)
   }
@@ -80,7 +80,9 @@ export const parse = (review: unknown): Result.Result<Asked, string> => {
   const uid = textOf(request["uid"])
   if (uid === "") return Result.fail("request.uid: missing")
   const operation = textOf(request["operation"])
-  if (!isOperation(operation)) return Result.fail(`request.operation: ${JSON.stringify(operation)}: is none`)
+  if (!isOperation(operation)) {
+    return Result.fail(`request.operation: ${JSON.stringify(operation)}: is not an operation`)
+  }
   const { object, oldObject, options } = request
   return Result.succeed({
     uid,

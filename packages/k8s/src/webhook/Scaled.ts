@@ -29,7 +29,9 @@ export const asked = Effect.fnUntraced(function*(
   const client = yield* Effect.serviceOption(KubeClient)
   if (Option.isNone(client)) {
     return yield* Effect.die(
-      new Error(`a hook for ${resource.plural}/scale needs a KubeClient: \`Webhook.layer\` has it`)
+      new Error(
+        `a hook for ${resource.plural}/scale needs a KubeClient: provide one, or serve the hook with \`Webhook.layer\``
+      )
     )
   }
   const { name, namespace } = asked

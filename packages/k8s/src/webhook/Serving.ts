@@ -156,7 +156,7 @@ export const make = Effect.fnUntraced(function*(supervisor: Supervisor.Superviso
         )
         yield* Linger.hold(what, { linger: options.linger, leave: server.leave })
         yield* Deferred.succeed(ready, server.address)
-        yield* Effect.logInfo(`${what}: served on ${server.address.host ?? ""}:${server.address.port}`)
+        yield* Effect.logInfo(`${what}: serving on ${server.address.host ?? ""}:${server.address.port}`)
       })).pipe(Effect.tapError((error) => Deferred.fail(ready, error)))
   const serving = { ready: Deferred.await(ready), address: () => server?.address }
 

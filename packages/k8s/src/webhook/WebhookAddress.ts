@@ -16,7 +16,7 @@ import { type Address, parseAddress } from "../Endpoints.ts"
 export const variable = "EFFECT_OPERATOR_WEBHOOKS_ADDRESS"
 
 export const variables = [
-  { name: variable, sets: "where webhooks are served: host:port or :port" }
+  { name: variable, sets: "the address of webhooks: host:port or :port" }
 ] as const satisfies ReadonlyArray<Settings.Variable>
 
 /** `host:port` or `:port`. There is no "off", because the API server must be able to reach hooks. */

@@ -30,7 +30,7 @@ const conversionPanics = counter(
   "Total number of conversion webhook panics"
 )
 const expiry = Metric.gauge("effect_operator_webhook_certificate_expiry_seconds", {
-  description: "When the certificate that webhooks show expires, in seconds since 1970"
+  description: "When the certificate of the webhook server expires, in seconds since 1970"
 })
 
 /** Creates the series of the hooks. */

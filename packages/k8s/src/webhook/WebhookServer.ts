@@ -88,7 +88,7 @@ const make = Effect.fnUntraced(function*<R>(hooks: ReadonlyArray<Hook<R>>, optio
       what: "webhooks",
       address: options.address ?? (yield* WebhookAddress.WebhookAddress) ?? HttpsServer.defaults.address,
       remedy: options.address === undefined
-        ? `set ${WebhookAddress.variable} to another, or give \`Webhook.layer\` an \`address\``
+        ? `set ${WebhookAddress.variable} to another address, or give \`Webhook.layer\` an \`address\``
         : "give `Webhook.layer` another `address`",
       certificates: options.certificates ?? {},
       secret: { namespace: options.service.namespace, name: secretName(options) },

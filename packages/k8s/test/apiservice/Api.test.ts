@@ -45,8 +45,11 @@ describe("Api", () => {
       () => make(kindOf("a.example.com"), kindOf("b.example.com")),
       `ApiService.make: kinds[1]: "Thing.v1.b.example.com": must be of a.example.com/v1`
     )
-    assert.throws(() => make(kindOf("a.example.com"), kindOf("a.example.com")), "there is a kind things already")
-    assert.throws(() => make(), "must name at least one")
+    assert.throws(
+      () => make(kindOf("a.example.com"), kindOf("a.example.com")),
+      "another kind already has the plural things"
+    )
+    assert.throws(() => make(), "must contain at least one kind")
     const scale = { specReplicasPath: ".spec.n", statusReplicasPath: ".status.n" }
     assert.throws(() => make(kindOf("a.example.com", { scale })), "has the subresource scale")
   })

@@ -464,7 +464,7 @@ describe("views", () => {
       const b = pod("b", ["x"])
       yield* client.create(Pod, { ...b, metadata: { ...b.metadata, labels: { farm: "One" } } })
       assert.deepStrictEqual(yield* names, ["farm-one-b"])
-      assert.include((yield* status).trouble, "is not there", "nothing but its registration is amiss")
+      assert.include((yield* status).trouble, "does not exist", "nothing but its registration is amiss")
       assert.lengthOf(logged, 1)
       assert.include(logged[0], "FarmPod of Pod default/a is left out: `make` threw TypeError")
       yield* TestClock.adjust("1 hour")

@@ -213,7 +213,7 @@ describe("client-node's defects", () => {
     Effect.gen(function*() {
       const server = yield* serve(() => {})
       const { client } = yield* connect(cluster(server.url), { requestTimeout: "300 millis" })
-      assert.include((yield* Effect.flip(client.get(ConfigMap, key))).message, "no whole answer within 300ms")
+      assert.include((yield* Effect.flip(client.get(ConfigMap, key))).message, "no complete answer within 300ms")
     }))
 
   it.live("#140, #443, #862, #1398: a patch goes out with a content type the server refuses (415)", () =>

@@ -249,7 +249,7 @@ describe("Connections", () => {
       const part = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi"
       assert.strictEqual(
         yield* late(part, same, { headersTimeout: 10_000, bodyTimeout: 50 }),
-        "nothing more of the answer within 50ms"
+        "nothing further of the answer within 50ms"
       )
     }))
 

@@ -63,7 +63,7 @@ describe("Exchange", () => {
         yield* eventually(() => told.length > 0)
         yield* Effect.sleep("20 millis")
         assert.strictEqual(told.length, 1)
-        assert.deepStrictEqual(yield* failureOf(told[0]!), ["TIMEOUT", isSent, "no whole answer within 20ms"])
+        assert.deepStrictEqual(yield* failureOf(told[0]!), ["TIMEOUT", isSent, "no complete answer within 20ms"])
       }
     }))
 
@@ -120,11 +120,17 @@ describe("Exchange", () => {
         bytes: packed.length
       })
       const broken = [
-        [answered(headers, Buffer.from(text)), "the answer says it is gzip, but is not (incorrect header check)"],
-        [answered({ ...headers, "content-encoding": "br" }, packed), "the answer is compressed with br"],
+        [
+          answered(headers, Buffer.from(text)),
+          "the answer's Content-Encoding is gzip, but its body is not (incorrect header check)"
+        ],
+        [
+          answered({ ...headers, "content-encoding": "br" }, packed),
+          "the answer has the unsupported Content-Encoding br"
+        ],
         [
           answered({ "content-type": "application/json" }, Buffer.from("{s3cret")),
-          "the answer says it is JSON, but is not (7 characters)"
+          "the answer's Content-Type is JSON, but its body is not (7 characters)"
         ]
       ] as const
       for (const [outcome, message] of broken) {

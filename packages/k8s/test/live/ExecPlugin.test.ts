@@ -73,7 +73,10 @@ describe("ExecPlugin.run", () => {
           plugin(`for (let i = 0; i < 40; i++) console.log("s3cret".repeat(10000))`),
           "wrote more than 1048576 characters"
         ],
-        [plugin("", { interactiveMode: "Always" }), "needs a person to ask, and standard input is not a terminal"],
+        [
+          plugin("", { interactiveMode: "Always" }),
+          "is interactive (interactiveMode: Always), but standard input is not a terminal"
+        ],
         [plugin("", { command: "no-such-plugin", installHint: "get it\n" }), "could not be started: ENOENT; get it"]
       ]
       for (const [spec, expected] of table) {
@@ -110,14 +113,14 @@ describe("ExecPlugin.parse", () => {
     const table: ReadonlyArray<readonly [string, string]> = [
       [credential({ token: "t" }), "fine"],
       [credential({ clientCertificateData: "c", clientKeyData: "k" }), "fine"],
-      [credential({ token: "t" }, other), `is configured to use API version ${apiVersion}, but answered in another`],
-      ["[]", "wrote an object that is no ExecCredential"],
+      [credential({ token: "t" }, other), `is configured to use API version ${apiVersion}, but answered with another`],
+      ["[]", "wrote an object that is not an ExecCredential"],
       ["null", "wrote something that is not a JSON object"],
       [JSON.stringify({ kind: "ExecCredential", apiVersion }), "wrote no status"],
       [credential({}), "wrote neither a token nor a certificate"],
       [credential({ token: "" }), "wrote neither a token nor a certificate"],
       [credential({ token: "t", clientKeyData: "k" }), "wrote only one of clientCertificateData and clientKeyData"],
-      [credential({ token: "t", expirationTimestamp: "soon" }), "wrote an expirationTimestamp that is no time"]
+      [credential({ token: "t", expirationTimestamp: "soon" }), "wrote an expirationTimestamp that is not a time"]
     ]
     for (const [output, expected] of table) assert.strictEqual(problem(output), expected, output)
   })

@@ -82,7 +82,7 @@ describe("FileSource", () => {
       }).pipe(Effect.provide(Logger.layer([logger])))
       assert.deepStrictEqual(
         logged,
-        Array.from({ length: 2 }, () => `the token file ${file} is empty; the last one stays in use`)
+        Array.from({ length: 2 }, () => `the token file ${file} is empty; still using what was read last`)
       )
       Fs.rmSync(file)
       assert.strictEqual((yield* Effect.flip(source.fresh)).message, `cannot read the token file ${file}: ENOENT`)

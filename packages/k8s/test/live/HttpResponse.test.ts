@@ -64,7 +64,7 @@ describe("HttpResponse", () => {
       assert.deepInclude(read([`${chunked}${digits}\r\n${long}\r\n0\r\n\r\n`]), { body: long, fault: undefined })
     }
     const text = "x".repeat(0x91a)
-    assert.strictEqual(read([`${chunked}91a\t\r\n`]).fault?.includes("no number"), true)
+    assert.strictEqual(read([`${chunked}91a\t\r\n`]).fault?.includes("not a number"), true)
     assert.strictEqual(read([`${chunked}91a\t;\r\n${text}\r\n0\r\n\r\n`]).body, text)
     const coded = chunked.replace("chunked", "Chunked")
     assert.strictEqual(read([`${coded}${chunk("hi")}0\r\n\r\n`]).body, "hi")
@@ -95,11 +95,11 @@ describe("HttpResponse", () => {
       ["<html>s3cret\r\n\r\n", "it does not begin with a status line"],
       ["HTTP/2 200 OK\r\n\r\n", "it does not begin with a status line"],
       ["HTTP/1.1 099 s3cret\r\n\r\n", "it does not begin with a status line"],
-      ["HTTP/1.1 101 Switching Protocols\r\n\r\n", "it changes the protocol, which nobody asked for"],
-      ["HTTP/1.1 200 OK\r\nX-Token s3cret\r\n\r\n", "it has a line among its headers that is none"],
-      ["HTTP/1.1 200 OK\r\nX-Token : s3cret\r\n\r\n", "it has a line among its headers that is none"],
-      ["HTTP/1.1 200 OK\r\nX-Token: a\r\n s3cret: b\r\n\r\n", "it has a line among its headers that is none"],
-      ["HTTP/1.1 200 OK\r\nX-Token: s3cret\0\r\n\r\n", "it has a line among its headers that is none"],
+      ["HTTP/1.1 101 Switching Protocols\r\n\r\n", "it switches protocols, which was not requested"],
+      ["HTTP/1.1 200 OK\r\nX-Token s3cret\r\n\r\n", "it has a malformed header line"],
+      ["HTTP/1.1 200 OK\r\nX-Token : s3cret\r\n\r\n", "it has a malformed header line"],
+      ["HTTP/1.1 200 OK\r\nX-Token: a\r\n s3cret: b\r\n\r\n", "it has a malformed header line"],
+      ["HTTP/1.1 200 OK\r\nX-Token: s3cret\0\r\n\r\n", "it has a malformed header line"],
       ["HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", `its Content-Length is "-1"`],
       ["HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n", `its Content-Length is "1, 2"`],
       ["HTTP/1.1 200 OK\r\nContent-Length: 1, 1, 2\r\n\r\n", `its Content-Length is "1, 1, 2"`],
@@ -112,18 +112,18 @@ describe("HttpResponse", () => {
       ],
       [`${chunked}\r\n`, "it has a chunk without a length"],
       [`${chunked}-1\r\n`, "it has a chunk without a length"],
-      [`${chunked}5 5\r\n`, "it has a chunk whose length is no number"],
-      [`${chunked}5 \r\n`, "it has a chunk whose length is no number"],
-      [`${chunked}5x\r\n`, "it has a chunk whose length is no number"],
-      [`${chunked}fffffffffffffffff\r\n`, "it has a chunk whose length is no number"],
-      [`${chunked}2\nhi`, "it has a chunk whose length is no number"],
-      [`${chunked}2\rhi`, "a line end is not where it belongs"],
-      [`${chunked}2\r\nhiX`, "a line end is not where it belongs"],
-      [`${chunked}2\r\nhi\rX`, "a line end is not where it belongs"],
+      [`${chunked}5 5\r\n`, "it has a chunk whose length is not a number"],
+      [`${chunked}5 \r\n`, "it has a chunk whose length is not a number"],
+      [`${chunked}5x\r\n`, "it has a chunk whose length is not a number"],
+      [`${chunked}fffffffffffffffff\r\n`, "it has a chunk whose length is not a number"],
+      [`${chunked}2\nhi`, "it has a chunk whose length is not a number"],
+      [`${chunked}2\rhi`, "a line end is missing"],
+      [`${chunked}2\r\nhiX`, "a line end is missing"],
+      [`${chunked}2\r\nhi\rX`, "a line end is missing"],
       ...["g", ":", "/", "`", "@"].map((none) =>
-        [`${chunked}1${none}\r\n`, "it has a chunk whose length is no number"] as const
+        [`${chunked}1${none}\r\n`, "it has a chunk whose length is not a number"] as const
       ),
-      [`${chunked}0\r\n\rX`, "a line end is not where it belongs"],
+      [`${chunked}0\r\n\rX`, "a line end is missing"],
       [`HTTP/1.1 200 OK\r\nX-A: ${"x".repeat(defaults.maxHeadBytes)}`, "its head is longer than 16384 bytes"],
       [`${chunked}2;${"x".repeat(defaults.maxLineBytes)}`, "its line before a chunk is longer than 16384 bytes"],
       [`${chunked}0\r\n${"X-A: b\r\n".repeat(3_000)}`, "its trailer is longer than 16384 bytes"]
@@ -140,11 +140,11 @@ describe("HttpResponse", () => {
 
   it("tells where a connection was closed too soon", () => {
     for (const answer of ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 100 Continue\r\n\r\n"]) {
-      assert.strictEqual(read([answer]).fault, "the server closed the connection before it had answered")
+      assert.strictEqual(read([answer]).fault, "the server closed the connection before it answered")
     }
     const length = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi"
     for (const answer of [length, chunked, `${chunked}2\r\nhi`, `${chunked}2\r\nhi\r\n0\r\n`]) {
-      assert.strictEqual(read([answer]).fault, "the server closed the connection inside its answer")
+      assert.strictEqual(read([answer]).fault, "the server closed the connection in the middle of its answer")
     }
   })
 

@@ -131,12 +131,12 @@ describe("Oidc", () => {
       assert.strictEqual(Fs.readFileSync(Path.join(path, "config"), "utf8"), text)
       // The refresh token is used up now.
       const error = yield* Effect.flip(KubeConfig.load({ kubeconfig: text }))
-      assert.include(error.message, "the refresh token was refused (400)")
+      assert.include(error.message, "the refresh token was refused (HTTP 400): log in again")
       assert.notMatch(error.message + JSON.stringify(error), /refresh-1|s3cret/)
       const expired = kubeconfig(server.url, { "id-token": idToken(-1) })
       assert.include(
         (yield* Effect.flip(KubeConfig.load({ kubeconfig: expired }))).message,
-        "the id token has expired, and there is no refresh token; log in again"
+        "the id-token has expired, and there is no refresh-token: log in again"
       )
     }))
 })

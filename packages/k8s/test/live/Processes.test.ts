@@ -231,7 +231,7 @@ describe("Processes of a server that is played", () => {
         }
       })
       const failure = yield* Effect.flip(run(url))
-      assert.include(failure.message, `prints more than ${Processes.defaults.largestOutput} bytes`)
+      assert.include(failure.message, `wrote more than ${Processes.defaults.largestOutput} bytes`)
       yield* eventually(() => open() === 0)
     }))
 
@@ -298,7 +298,7 @@ describe("Processes of a server that is played", () => {
         process: {},
         permit: () => asks++ < 0
       }))
-      assert.include(failure.message, "may not go out any more")
+      assert.include(failure.message, "may no longer be sent")
       assert.deepStrictEqual([asks, asked.length], [1, 0])
     }))
 })

@@ -139,7 +139,7 @@ describe("an update to an object that does not decode", () => {
     Effect.gen(function*() {
       const faulty = machine({ size: 1, memoryMiB: 8 })
       const { warnings } = yield* answer(hooks[1], machine({ size: 2, memoryMiB: 8 }), faulty)
-      assert.match(warnings![0]!, /^Machine "a" was invalid before, and is not checked: spec\.memoryMiB: Expected/)
+      assert.match(warnings![0]!, /^Machine "a" was already invalid and is not checked: spec\.memoryMiB: Expected/)
       assert.strictEqual((yield* answer(hooks[1], faulty)).status!.code, 422)
       assert.strictEqual((yield* answer(hooks[1], { ...faulty, metadata: { name: "a", ...deleted } })).allowed, false)
     }))

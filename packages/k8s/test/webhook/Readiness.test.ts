@@ -156,7 +156,7 @@ describe("readiness of an operator with webhooks", () => {
         lines: [
           "[+]ping ok",
           "[+]shutdown ok",
-          "[-]serving failed: neither webhooks nor an API are served: " +
+          "[-]serving failed: no webhooks and no API are served: " +
           "provide Webhook.layer or ApiService.layer to the manager"
         ]
       })

@@ -101,7 +101,7 @@ describe("a hook with scale", () => {
 
   it("is for kinds that can be scaled, and for updates", () => {
     const validate = () => Effect.void
-    assert.throws(() => Webhook.validating(Database, { scale: true, validate }), /declared with `scale`/)
-    assert.throws(() => Webhook.validating(Queue, { scale: true, operations: ["CREATE"], validate }), /have UPDATE/)
+    assert.throws(() => Webhook.validating(Database, { scale: true, validate }), /declared without `scale`/)
+    assert.throws(() => Webhook.validating(Queue, { scale: true, operations: ["CREATE"], validate }), /contain UPDATE/)
   })
 })

@@ -352,7 +352,7 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
         assert.include((yield* scale("fine", 1)).text, "denied the request: a pool may not shrink")
         assert.include((yield* scale("fine", 5)).text, "scaled")
         const labelled = yield* kubectl(["label", "pool", "faulty", "l=1"])
-        assert.include(labelled.text, "Warning: Pool \"faulty\" was invalid before, and is not checked: spec.memoryMiB")
+        assert.include(labelled.text, "Warning: Pool \"faulty\" was already invalid and is not checked: spec.memoryMiB")
         assert.include(labelled.text, "labeled")
         assert.include((yield* scale("faulty", 1)).text, "scaled", "no hook can be asked")
         yield* client.delete(stored, { namespace: "default", name: "faulty" })

@@ -250,13 +250,16 @@ describe("WebhookServer", () => {
       assert.strictEqual(status, 200)
       const next = yield* Certificates.issue(ca, { now, commonName: "x", hosts: ["webhooks.shop.svc"] })
       Fs.writeFileSync(files.cert, next.certPem)
-      yield* eventually("half a change is told", server.status, ({ trouble }) => trouble?.includes("belong") === true)
+      yield* eventually("half a change is told", server.status, ({ trouble }) =>
+        trouble?.includes("does not match") === true)
       assert.strictEqual((yield* call).serial, serial, "and not taken into use")
       Fs.writeFileSync(files.key, next.keyPem)
-      const other = yield* eventually("the other is shown", call, (reply) => reply.serial !== serial)
+      const other = yield* eventually("the other is shown", call, (reply) =>
+        reply.serial !== serial)
       // A chain whose second certificate is none.
       Fs.writeFileSync(files.cert, `${next.certPem}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`)
-      yield* eventually("what TLS does not take is told", server.status, ({ trouble }) => trouble !== undefined)
+      yield* eventually("what TLS does not take is told", server.status, ({ trouble }) =>
+        trouble !== undefined)
       assert.strictEqual((yield* call).serial, other.serial)
       Fs.writeFileSync(files.cert, issued.certPem)
       Fs.writeFileSync(files.key, issued.keyPem)
@@ -306,7 +309,7 @@ describe("WebhookServer", () => {
       )
       assert.strictEqual(
         (yield* configured).message,
-        `${taken}set EFFECT_OPERATOR_WEBHOOKS_ADDRESS to another, or give \`Webhook.layer\` an \`address\``
+        `${taken}set EFFECT_OPERATOR_WEBHOOKS_ADDRESS to another address, or give \`Webhook.layer\` an \`address\``
       )
     }).pipe(Effect.provide(cluster({}))), 30_000)
 
