@@ -44,7 +44,7 @@ const rows: ReadonlyArray<readonly [title: string, panels: ReadonlyArray<Panel>]
           "{{controller}} source {{source}} failed"
         ),
         query(rate("effect_operator_hot_loops_total", "controller"), "{{controller}} hot loop"),
-        query(rate("effect_operator_cache_sync_timeouts_total", "controller"), "{{controller}} caches do not fill"),
+        query(rate("effect_operator_cache_sync_timeouts_total", "controller"), "{{controller}} caches not in sync"),
         query(rate("effect_operator_events_held_back_total", "controller"), "{{controller}} events held back"),
         query(rate("effect_operator_events_lost_total", "controller"), "{{controller}} events lost")
       ]
