@@ -152,7 +152,7 @@ export const begin = (
       if (stdin !== undefined && response.statusCode === 403 && body.length === 0) {
         return fail(
           new Error(
-            `the server does not speak ${closing}, which can end standard input: it takes Kubernetes 1.30 or later`
+            `the server does not speak ${closing}, which can close standard input: use Kubernetes 1.30 or later`
           )
         )
       }
