@@ -102,12 +102,19 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
       Effect.gen(function*() {
         yield* Effect.acquireRelease(
           Effect.suspend(() => {
-            if (clients.has(name)) {
+            if (members.has(name)) {
               return Effect.die(
                 new Error(`Cluster: ${name}: a cluster of this name has already been added: give each its own name`)
               )
             }
-            return Effect.succeed(clients.set(name, client))
+            const member: Member = {
+              client,
+              left: Deferred.makeUnsafe(),
+              read: before.has(name) ? new Set() : undefined
+            }
+            members.set(name, member)
+            before.add(name)
+            return Effect.succeed(member)
           }),
           ({ left }) =>
             Effect.suspend(() => {

@@ -646,5 +646,11 @@ describe("Ring", () => {
     assert.include(attempt({ identity: "p".repeat(64) }), `: names a Lease and is the value of a label`)
     const regions = Controller.make("regions", { for: Region, reconcile: () => Effect.succeed(Action.done) })
     assert.include(attempt({}, [regions]), "Ring: ring: controller regions: Region is cluster-scoped")
+    const elsewhere = Cluster.on(Widget, Cluster.make("east"))
+    const east = Controller.make("east", { for: elsewhere, reconcile: () => Effect.succeed(Action.done) })
+    assert.include(
+      attempt({}, [east]),
+      "Ring: ring: controller east: Widget.v1.test.io@east: the sharder assigns objects of its own cluster alone"
+    )
   })
 })

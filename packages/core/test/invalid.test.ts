@@ -67,7 +67,7 @@ describe("an object that does not decode", () => {
       const [first, stalled, ...others] = conditions()!
       assert.deepStrictEqual(first, ready)
       assert.deepInclude(stalled, { type: "Stalled", status: "True", reason: "Invalid" })
-      assert.match(stalled!.message, /^is invalid and ignored: spec\.size: /)
+      assert.match(stalled!.message, /^tasks: is invalid and ignored: spec\.size: /)
       assert.lengthOf(others, 0)
       assert.deepStrictEqual(reasons(), ["Invalid"], "the write of the condition is no news")
       assert.deepStrictEqual(journal.words, [])

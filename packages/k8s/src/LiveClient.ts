@@ -307,8 +307,7 @@ export const makeTransport = (
         const headers = Exchange.toHeaders(answer.headers)
         const type = headers["content-type"]
         if (answer.status === 200 && request.lines !== true && type !== undefined && !Exchange.isJson(type)) {
-          const message =
-            `${server.host}: the answer is not a watch, but ${type}: is this the address of an API server?`
+          const message = `${server.host}: the answer is not a watch, but ${type}: is this an API server's address?`
           return yield* Effect.fail(final(new TransportFailed({ message })))
         }
         const response: StreamResponse = answer.status === 200
@@ -333,7 +332,8 @@ export const makeTransport = (
     const values = (body: Body.Body, { lines, reading }: Request): StreamResponse["values"] =>
       lines === true ? TextLines.stream(body, describe) : Stream.mapError(
         WatchBody.stream(body, describe, { ...options, read: Documents.line(reading) }),
-        (error) => error._tag === "Transport" ? error : new TransportFailed({ message: error.message, cause: error })
+        (error) =>
+          error._tag === "Transport" ? error : new TransportFailed({ message: error.message, cause: error })
       )
 
     const refusal = (answer: Incoming.Incoming): Effect.Effect<StreamResponse, Final> =>

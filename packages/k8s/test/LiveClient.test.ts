@@ -336,7 +336,7 @@ describe("LiveClient watches", () => {
       const error = yield* Effect.flip(collect(client).run)
       assert.match(
         error.message,
-        /the answer is not a watch, but text\/html; charset=utf-8: is this the address of an API server\?$/
+        /the answer is not a watch, but text\/html; charset=utf-8: is this an API server's address\?$/
       )
       while (!server.sockets[0]!.destroyed) yield* Effect.sleep("10 millis")
     }))

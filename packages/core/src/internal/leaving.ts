@@ -45,33 +45,25 @@ export const make = (
     // As plain JSON, whether it decodes or not.
     const plain = Resource.unstructured(resource)
 
-    const tell = Effect.fnUntraced(
-      function*(object: KubeObject) {
-        const client = yield* KubeClient
-        const found = yield* client.get(plain, object.metadata).pipe(
-          Effect.retry({
-            schedule: Schedule.spaced(defaults.pause),
-            times: defaults.tries,
-            while: ({ isRetryable }) => isRetryable
-          }),
-          Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
-        )
-        if (found === undefined || found.metadata.uid !== object.metadata.uid) return
-        if (isSelected(found) || !Finalizer.has(found, finalizer)) return
-        const note =
-          `${resource.kind} ${keyString(object)} is no longer selected by labels or fields but still has the ` +
-          `finalizer ${finalizer}: it is not cleaned up, and its deletion does not complete, until it is selected ` +
-          "again or the finalizer is removed by hand"
-        yield* Effect.logError(note)
-        yield* events.recorder(name, found).warning({ reason: "LeftSelection", action: "Finalize", note })
-      },
-      Effect.catch((error) =>
-        Effect.logWarning(
-          "an object has left the selection and could not be read: check whether it still has the finalizer",
-          error
-        )
+    const tell = Effect.fnUntraced(function*(object: KubeObject) {
+      const client = yield* KubeClient
+      const found = yield* client.get(plain, object.metadata).pipe(
+        Effect.retry({
+          schedule: Schedule.spaced(defaults.pause),
+          times: defaults.tries,
+          while: ({ isRetryable }) => isRetryable
+        }),
+        Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
       )
-    )
+      if (found === undefined || found.metadata.uid !== object.metadata.uid) return
+      if (isSelected(found) || !Finalizer.has(found, finalizer)) return
+      const note =
+        `${resource.kind} ${keyString(object)} is no longer selected by labels or fields but still has the ` +
+        `finalizer ${finalizer}: it is not cleaned up, and its deletion does not complete, until it is selected ` +
+        "again or the finalizer is removed by hand"
+      yield* Effect.logError(note)
+      yield* events.recorder(name, found).warning({ reason: "LeftSelection", action: "Finalize", note })
+    }, Effect.catch((error) => Effect.logWarning("an object has left the selection and could not be read", error)))
 
     return {
       see: (deltas) => {

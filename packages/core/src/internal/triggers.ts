@@ -72,10 +72,7 @@ const trigger = (
     cache,
     (what, about, defect) => {
       if (what === "predicate") fault(`is treated as changed: predicate failed: ${String(defect)}`, defect)
-      else {fault(
-          `triggers nothing${about === object ? "" : " by its previous state"}: map failed: ${String(defect)}`,
-          defect
-        )}
+      else fault(`triggers nothing${about === object ? "" : " (old state)"}: map failed: ${String(defect)}`, defect)
     }
   )
   if (misplaced !== undefined) fault(`is mapped to ${misplaced}, but ${owner.kind} is ${scopeHint(owner)}`)
