@@ -275,7 +275,7 @@ describe("the cluster of a simulation", () => {
   })
 
   it.live("a Pod that somebody removes is not the rollout's that is under way", () => {
-    const { right } = course.find(({ oracle }) => oracle === "as available as without faults")!
+    const { right } = course.find(({ oracle }) => oracle === "availability is kept")!
     return Simulation.checkConvergence(right, { depth: 1, faults: ["podRemoved", "podFailed"] })
   })
 

@@ -74,7 +74,7 @@ describe("Simulation", () => {
 
   it.live("replays a failure that takes no fault, too", () =>
     Effect.gen(function*() {
-      const [left] = planted.filter(({ oracle }) => oracle === "what is not wanted any more goes")
+      const [left] = planted.filter(({ oracle }) => oracle === "nothing left of an earlier spec")
       const failure = yield* failing(left!.wrong, left!.options)
       assert.strictEqual(failure.faults, 0)
       const again = yield* failing(left!.wrong, { replay: failure.replay })
@@ -91,7 +91,7 @@ describe("Simulation", () => {
         }))
       }
       const failure = yield* failing(scenario)
-      assert.strictEqual(failure.oracle, "sound scenario")
+      assert.strictEqual(failure.oracle, "valid scenario")
       assert.include(
         failure.complaint,
         `\`desired\` of step ${JSON.stringify(scenario.steps[0]!.name)} threw TypeError: Cannot read properties`

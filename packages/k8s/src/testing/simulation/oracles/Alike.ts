@@ -97,7 +97,7 @@ const fewer = (
 }
 
 export const alike: Oracle = {
-  name: "of two alike each has its own",
+  name: "equal custom resources share nothing",
   judge: (run, reference) => {
     const { another, recording } = reference
     if (run !== recording || run.begun.step > 0 || run.failure !== undefined) return undefined

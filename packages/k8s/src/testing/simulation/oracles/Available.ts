@@ -98,7 +98,7 @@ const isTaken = (run: Recording): boolean =>
 
 /** No more of somebody's Pods are away at once than without faults. */
 const asAvailable: Oracle = {
-  name: "as available as without faults",
+  name: "availability is kept",
   judge: (run, { recording }) => {
     if (run.hurried.length > 0 || run.failure !== undefined || isTaken(run)) return undefined
     const course = known(run)
@@ -123,7 +123,7 @@ interface Turned {
 
 /** A Service is turned to other Pods when they are ready, not before. */
 const served: Oracle = {
-  name: "turned to who is ready",
+  name: "Services select only ready Pods",
   judge: (run) => {
     if (isTaken(run)) return undefined
     const turned = new Map<string, Turned>()
@@ -172,7 +172,7 @@ const rootIn = (objects: ReadonlyMap<string, KubeObject>, { metadata: { ownerRef
 
 /** Of two custom resources of a kind not each has a Service that sends its clients to the Pods of the other. */
 const apart: Oracle = {
-  name: "Services have Pods of their own",
+  name: "Services select only their own Pods",
   judge: (run) => {
     if (run.met > 0) return undefined
     for (const { objects } of [...run.rests.flatMap((rest) => rest ?? []), run]) {

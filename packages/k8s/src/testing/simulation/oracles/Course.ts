@@ -50,7 +50,7 @@ const content = ({ metadata, ...rest }: KubeObject): string =>
 
 /** Who owns lives where what it owns does, or in no namespace: others are no owners, and the garbage collector knows. */
 export const ownersOwn: Oracle = {
-  name: "owners can own",
+  name: "valid owner references",
   judge: each(({ after, objects, type }) => {
     if (type === "DELETED") return undefined
     const stranger = after.metadata.ownerReferences?.map(({ uid }) => objects.get(uid)).find((owner) =>
@@ -68,7 +68,7 @@ export const ownersOwn: Oracle = {
  * which takes over nothing.
  */
 const ownersKept: Oracle = {
-  name: "owners are kept",
+  name: "owner references are kept",
   judge: each(({ after, before, objects, type }) => {
     if (before === undefined || type === "DELETED") return undefined
     const left = new Set(after.metadata.ownerReferences?.map(({ uid }) => uid))
@@ -114,7 +114,7 @@ const workOf = (object: KubeObject): string => {
 
 /** Work that was done is not done again because a process has died or an answer was lost. */
 const doneOnce: Oracle = {
-  name: "a Job that has succeeded is not run again",
+  name: "succeeded Jobs are not run again",
   judge: (run) => {
     // Who is shown an old cluster, or none of what somebody has removed, cannot know.
     const excused = run.entries.some((entry) =>
@@ -165,7 +165,7 @@ const lineOf = ({ request }: Call): string =>
 
 /** Without faults nothing is deleted that is then made anew as it was. */
 const noChurn: Oracle = {
-  name: "nothing deleted in vain",
+  name: "no needless deletion",
   judge: (run) => {
     if (run.met > 0) return undefined
     const deleted = new Map<string, { readonly step: number; readonly object: KubeObject; readonly call: Call }>()
@@ -246,7 +246,7 @@ const nothingLeft: Oracle = {
  * never is one, what it works on is of others, and held as long as it is there; so are kinds that the scenario `keeps`.
  */
 const letGo: Oracle = {
-  name: "what others have is let go",
+  name: "finalizers on others' objects are released",
   judge: (run) => {
     if (run.kinds.length === 0 || !isOverAll(run)) return undefined
     const given = new Map<string, Set<string>>()
@@ -310,7 +310,7 @@ const drawnPaths = new WeakMap<Reference, ReadonlyArray<string>>()
 
 /** What chance has decided once (a password) stays, where it does without faults. */
 const drawnOnce: Oracle = {
-  name: "drawn once",
+  name: "random values are kept",
   judge: (run, reference) => {
     // Of what somebody has removed, another is drawn.
     if (run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "removed")) return undefined
@@ -329,7 +329,7 @@ const awake = 5_000
  * another matter.
  */
 export const calmStart: Oracle = {
-  name: "starts without a change",
+  name: "a restart changes nothing",
   judge: (run) => {
     const faults = run.entries.filter((entry) => entry._tag === "Fault")
     const start = faults.find(({ point }) => point.fault === "restarted")

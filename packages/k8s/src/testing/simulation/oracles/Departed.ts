@@ -101,7 +101,7 @@ const namedIn = ({ mask, recording }: Reference): ReadonlyMap<string, Named> => 
 }
 
 export const departed: Oracle = {
-  name: "who is told of is there",
+  name: "no dangling references",
   judge: (run, reference) => {
     if (run === reference.recording || taken(run)) return undefined
     const wanted = namedIn(reference)

@@ -205,7 +205,7 @@ const atOnceOf = (run: Recording, { hasty, mask, recording }: Reference): Record
  * objects of kinds that say what is to be; nor, where there is no custom resource that could keep a history, of any other kind.
  */
 export const forgotten: Oracle = {
-  name: "what is not wanted any more goes",
+  name: "nothing left of an earlier spec",
   judge: (run, reference) => {
     const { faulty, mask, state } = reference
     const other = atOnceOf(run, reference)
@@ -270,7 +270,7 @@ const lasts = (object: KubeObject): boolean => standing.has(object.kind) || allo
  * an object is new does not, where people want it later.
  */
 export const followed: Oracle = {
-  name: "what is wanted now is made",
+  name: "nothing missing of the latest spec",
   judge: (run, reference) => {
     const { mask, state } = reference
     const other = atOnceOf(run, reference)

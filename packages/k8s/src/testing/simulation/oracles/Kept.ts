@@ -74,7 +74,7 @@ const losses = (run: Recording): ReadonlyMap<string, Loss> => {
 
 /** Data is deleted only where it is without faults, and not after work that has failed and without faults succeeds. */
 export const dataKept: Oracle = {
-  name: "data is kept",
+  name: "no data loss",
   judge: (run, { recording }) => {
     const found = losses(run)
     if (found.size === 0) return undefined
@@ -171,7 +171,7 @@ const inherited = (run: Recording, people: ReadonlySet<string>): string | undefi
 
 /** Without faults an operator deletes nothing that people have made for themselves. */
 export const peoplesKept: Oracle = {
-  name: "what people have made is kept",
+  name: "objects made by people are kept",
   judge: (run) => {
     if (run.met > 0 || run.kinds.length === 0) return undefined
     const people = new Set(run.entries.flatMap((entry) => (entry._tag === "Step" ? entry.made : [])))

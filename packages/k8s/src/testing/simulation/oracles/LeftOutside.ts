@@ -21,7 +21,7 @@ const lastOnes = (run: Recording): ReadonlyArray<KubeObject> =>
   )
 
 export const leftOutside: Oracle = {
-  name: "nothing left outside under a former name",
+  name: "nothing left outside under an earlier name",
   judge: (run, { recording }) => {
     if (run !== recording || run.failure !== undefined || run.begun.step > 0) return undefined
     if (run.objects.some(({ kind }) => run.kinds.includes(kind))) return undefined

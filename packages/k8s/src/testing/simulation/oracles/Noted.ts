@@ -48,7 +48,7 @@ export const handsOn = (run: Recording): boolean => {
 }
 
 export const noted: Oracle = {
-  name: "a note changes nothing",
+  name: "an annotation changes nothing",
   judge: (run) => {
     const at = notedAt(run)
     if (at === undefined || run.met > 1 || handsOn(run)) return undefined

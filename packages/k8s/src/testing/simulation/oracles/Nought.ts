@@ -91,7 +91,7 @@ const judgeStep = (run: Recording, step: number, label: string): string | undefi
 }
 
 export const nought: Oracle = {
-  name: "zero is not nothing",
+  name: "zero is honored",
   judge: (run, { recording }) => {
     if (run !== recording || run.failure !== undefined) return undefined
     const names = run.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))

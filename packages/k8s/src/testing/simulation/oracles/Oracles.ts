@@ -74,7 +74,7 @@ const deterministic: Oracle = {
 
 /** The scenario does not fail itself: that is not for the operator to mend. */
 export const sound: Oracle = {
-  name: "sound scenario",
+  name: "valid scenario",
   judge: (run, { recording }) => {
     if (run.failure?._tag === "Unsound") return run.failure.message
     const step = run === recording
@@ -120,7 +120,7 @@ const kindIn = (told: string | undefined): string | undefined => told?.split(" "
  * kind that nobody makes for a moment.
  */
 const noticed: Oracle = {
-  name: "what is removed is made again",
+  name: "removed objects are recreated",
   judge: ({ abandoned, entries, unnoticed }) =>
     unnoticed.length > 0
       ? `somebody removes ${unnoticed[0]}, and it is made again only when the process starts anew: ${
@@ -156,7 +156,7 @@ export const desired: Oracle = {
 
 /** What chance has decided once, and two places hold, is the same in both. */
 const tied: Oracle = {
-  name: "drawn alike",
+  name: "random values agree",
   judge: (run, { mask, tied }) => {
     if (tied.length === 0 || taken(run)) return undefined
     const drawn = Drawn.drawn(run, mask)

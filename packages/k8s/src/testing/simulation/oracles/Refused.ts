@@ -104,6 +104,6 @@ const silent = ({ entries, steps }: Recording): string | undefined => {
 }
 
 export const refused: Oracle = {
-  name: "refusals are told",
+  name: "rejections are reported",
   judge: (run) => (run.met > 0 ? undefined : silent(run))
 }

@@ -60,7 +60,7 @@ const areAlike = (
 }
 
 export const renewed: Oracle = {
-  name: "renewed as without faults",
+  name: "old Pods are replaced",
   judge: (run, { mask, recording }) => {
     const same = run.steps.length === recording.steps.length && run.hurried.length === 0
     if (run.met === 0 || !same || run.failure !== undefined || taken(run) || met(run, "absent")) return undefined

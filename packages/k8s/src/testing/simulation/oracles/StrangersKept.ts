@@ -42,7 +42,7 @@ const selects = ({ request: { query = [] } }: Call): boolean =>
   query.some(([key, value]) => (key === "labelSelector" || key === "fieldSelector") && (value ?? "") !== "")
 
 export const strangersKept: Oracle = {
-  name: "what is somebody else's is let alone",
+  name: "others' objects are untouched",
   judge: (run) => {
     if (!met(run, "stranger")) return undefined
     const since = run.entries.find((entry) => entry._tag === "Fault" && entry.point.fault === "stranger")!.at

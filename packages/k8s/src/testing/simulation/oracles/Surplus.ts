@@ -83,7 +83,7 @@ const mayNotKnow = (run: Recording, at: number): boolean => {
 }
 
 export const surplus: Oracle = {
-  name: "no more than wanted",
+  name: "no surplus objects",
   judge: (run, { recording }) => {
     if (run === recording || blindings(run) > 0 || run.hurried.length > 0 || taken(run)) return undefined
     const gone = takenAway(run)

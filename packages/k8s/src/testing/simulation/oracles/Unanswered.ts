@@ -85,7 +85,7 @@ const judgeStep = (
 }
 
 export const unanswered: Oracle = {
-  name: "no answer is not an empty one",
+  name: "a failed read is not an empty one",
   judge: (run, { recording }) => {
     if (run.met !== 1 || run.failure !== undefined || run.steps.length !== recording.steps.length) return undefined
     // Faults of different steps that share a run count as one each.

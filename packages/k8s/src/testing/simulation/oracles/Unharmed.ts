@@ -61,7 +61,7 @@ const wasThere = (run: Recording, family: string, mask: Canonical.Mask): boolean
   new Set(Canonical.families({ entries: run.entries, objects: seen(run) }, mask).values()).has(family)
 
 export const unharmed: Oracle = {
-  name: "others keep what they have",
+  name: "other custom resources are unaffected",
   judge: (run, { mask, recording, state, without }) => {
     if (run !== recording || run.begun.step > 0 || run.failure !== undefined) return undefined
     for (const { object: { kind, metadata }, steps } of passing(run)) {

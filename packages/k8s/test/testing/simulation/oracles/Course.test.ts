@@ -6,7 +6,7 @@ import { tell, whole } from "@effect-operator/k8s/testing/simulation/story/Story
 import { assert, describe, it } from "@effect/vitest"
 import * as B from "../planted/Box.ts"
 
-describe("starts without a change", () => {
+describe("a restart changes nothing", () => {
   it("says nothing of a step that is taken as the process starts again", () => {
     const scenario = {
       name: "start",

@@ -118,11 +118,11 @@ const oracleOf = (scenario: Simulation.Scenario) =>
     Effect.catch(({ oracle }) => Effect.succeed(oracle))
   )
 
-describe("what people have made is kept", () => {
+describe("objects made by people are kept", () => {
   it.live("data that a custom resource names does not go with it", () =>
     Effect.gen(function*() {
       const failure = yield* Effect.flip(Simulation.checkConvergence(story(true), options))
-      assert.strictEqual(failure.oracle, "what people have made is kept")
+      assert.strictEqual(failure.oracle, "objects made by people are kept")
       assert.include(failure.message, "Namespace legacy was made by people, Tenant team only names it")
       assert.isUndefined(yield* oracleOf(story(false)))
     }))
@@ -135,23 +135,23 @@ describe("what people have made is kept", () => {
 
   it.live("nor what they have given to a custom resource by its name in a label, as long as that lives", () =>
     Effect.gen(function*() {
-      assert.strictEqual(yield* oracleOf(consuming({}, false)), "what people have made is kept")
-      assert.strictEqual(yield* oracleOf(consuming({ app: "mail" }, false)), "what people have made is kept")
+      assert.strictEqual(yield* oracleOf(consuming({}, false)), "objects made by people are kept")
+      assert.strictEqual(yield* oracleOf(consuming({ app: "mail" }, false)), "objects made by people are kept")
       assert.isUndefined(yield* oracleOf(consuming({ to: "team" }, false)))
-      assert.strictEqual(yield* oracleOf(consuming({ to: "team" }, true)), "what people have made is kept")
+      assert.strictEqual(yield* oracleOf(consuming({ to: "team" }, true)), "objects made by people are kept")
     }))
 
   it.live("nor is it taken for a child that goes with its owner, if no label is the name of that", () =>
     Effect.gen(function*() {
-      assert.strictEqual(yield* oracleOf(taking({})), "what people have made is kept")
-      assert.strictEqual(yield* oracleOf(taking({ app: "web" })), "what people have made is kept")
+      assert.strictEqual(yield* oracleOf(taking({})), "objects made by people are kept")
+      assert.strictEqual(yield* oracleOf(taking({ app: "web" })), "objects made by people are kept")
       assert.isUndefined(yield* oracleOf(taking({ tenant: "team" })))
       const { steps, ...lives } = taking({})
       assert.isUndefined(yield* oracleOf({ ...lives, steps: steps.slice(0, 2) }))
     }))
 })
 
-describe("what others have is let go", () => {
+describe("finalizers on others' objects are released", () => {
   const labels = { "kept.example.com/copied": "true" }
   const notes = { namespace: "default", name: "notes" }
   const done = () => Effect.succeed(Action.done)
@@ -184,7 +184,7 @@ describe("what others have is let go", () => {
         operator: Manager.layer([copies, Controller.make("tenants", { for: Tenant, reconcile: done })]),
         steps: [made, ...tenants.steps]
       }
-      assert.strictEqual(yield* oracleOf(both), "what others have is let go")
+      assert.strictEqual(yield* oracleOf(both), "finalizers on others' objects are released")
       assert.isUndefined(yield* oracleOf({ ...both, keeps: ["ConfigMap"] }))
     }))
 })
@@ -272,7 +272,7 @@ const judge = (found: Recording, recording: Recording): string | undefined =>
 const uid = "f256713f-0000-4000-8000-000000000001"
 const other = "484b514b-0000-4000-8000-000000000002"
 
-describe("data is kept", () => {
+describe("no data loss", () => {
   it("what is deleted without faults may be deleted with them, also where chance has drawn another uid for its name", () => {
     assert.isUndefined(judge(run(uid, ["1", "2"], ["1"]), run(uid, ["1", "2"], ["1"])))
     assert.isUndefined(judge(run(other, ["1", "2"], ["1"]), run(uid, ["1", "2"], ["1"])))

@@ -34,15 +34,15 @@ describe("the documentation", () => {
 describe("what oracles say", () => {
   it("of data that is lost is told before what is seen of it: a claim that waits for its Pod", () => {
     const names = Simulation.oracles.map(({ name }) => name)
-    assert.strictEqual(names.filter((name) => name === "data is kept").length, 1)
-    assert.isBelow(names.indexOf("data is kept"), names.indexOf("finalizers released"))
-    assert.isBelow(names.indexOf("data is kept"), names.indexOf("same end state"))
+    assert.strictEqual(names.filter((name) => name === "no data loss").length, 1)
+    assert.isBelow(names.indexOf("no data loss"), names.indexOf("finalizers released"))
+    assert.isBelow(names.indexOf("no data loss"), names.indexOf("same end state"))
   })
 
   it("of an owner in another namespace is told before what comes of it: the garbage collector takes what is made, again and again", () => {
     const names = Simulation.oracles.map(({ name }) => name)
-    assert.strictEqual(names.filter((name) => name === "owners can own").length, 1)
-    assert.isBelow(names.indexOf("owners can own"), names.indexOf("comes to rest"))
+    assert.strictEqual(names.filter((name) => name === "valid owner references").length, 1)
+    assert.isBelow(names.indexOf("valid owner references"), names.indexOf("comes to rest"))
   })
 
   it("nothing of what follows at once upon a fault in the quiet time, such as that another takes over", () => {
@@ -275,7 +275,7 @@ describe("what oracles say", () => {
   })
 
   it("of what is made again only by another process, whether its kind is watched", () => {
-    const removed = Simulation.oracles.find(({ name }) => name === "what is removed is made again")!
+    const removed = Simulation.oracles.find(({ name }) => name === "removed objects are recreated")!
     const told = (entries: ReadonlyArray<object>) =>
       removed.judge({ unnoticed: ["Service default/web"], entries } as never, {} as never)
     assert.include(told([]), "the operator watches no Service at all")

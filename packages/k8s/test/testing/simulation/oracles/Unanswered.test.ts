@@ -32,7 +32,7 @@ const complaintOf = (scenario: Simulation.Scenario, more: Simulation.Options = {
     Effect.catch(({ complaint, oracle }) => Effect.succeed(`${oracle}: ${complaint}`))
   )
 
-describe("no answer is not an empty one", () => {
+describe("a failed read is not an empty one", () => {
   it.live("what was there before the step does not go and come, as a list outside fails", () =>
     Effect.gen(function*() {
       assert.include(
@@ -45,7 +45,7 @@ describe("no answer is not an empty one", () => {
   it.live("nor where faults of several steps share a run", () =>
     Effect.gen(function*() {
       const more = { pooled: true, faults: ["externalFails", "serverError"] } as const
-      assert.include(yield* complaintOf(zoned("list zones", true), more), "no answer is not an empty one")
+      assert.include(yield* complaintOf(zoned("list zones", true), more), "a failed read is not an empty one")
       assert.isUndefined(yield* complaintOf(zoned("list zones", false), more))
     }))
 

@@ -101,28 +101,28 @@ const changed = (name: string, body: object): B.Steps => [
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "outside: what was there under a former name stays, when all goes",
-    "nothing left outside under a former name",
+    "nothing left outside under an earlier name",
     [...B.sized(1, 2), ...B.deleted],
     broker(false),
     broker(true)
   ),
   B.bug(
     "no answer: a list that fails is taken for an empty one, and all goes for a while",
-    "no answer is not an empty one",
+    "a failed read is not an empty one",
     B.sized(1, 2, 3),
     zoned(true),
     zoned(false)
   ),
   B.bug(
     "names: an address that is known is not written again, whoever comes under that name",
-    "who is told of is there",
+    "no dangling references",
     B.sized(2),
     seeds(true),
     seeds(false)
   ),
   B.bug(
     "names: an address that is known is not written again, and the end hides it",
-    "who is told of is there",
+    "no dangling references",
     [...B.sized(2), ...B.deleted],
     seeds(true),
     seeds(false),
@@ -130,14 +130,14 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "ends: done once for each size, and people go back",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [...B.sized(1, 2, 1), ...B.deleted],
     migrated((box) => `at-${box.spec.size}`),
     migrated(() => "at")
   ),
   B.bug(
     "ends: it goes on as it was before the pause, whatever is wanted now",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [
       ...B.sized(3),
       ...changed("paused", { metadata: { annotations: { [paused]: "true" } } }),

@@ -173,14 +173,14 @@ const restarting = (noted: boolean) =>
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "course: settings are there before who reads them is started again",
-    "renewed as without faults",
+    "old Pods are replaced",
     B.sized(1, 2),
     restarting(true),
     restarting(false)
   ),
   B.bug(
     "course: the colour whose turn is over is forgotten",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     B.sized(1, 2),
     colours(true),
     colours(false)
@@ -227,7 +227,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "course: the next one goes before the last is back, as nobody remembers that",
-    "as available as without faults",
+    "availability is kept",
     B.sized(1, 2),
     B.remembering(() => ({ last: [] as Array<string> }), (memory) =>
       replaced(() => memory.last, (name) => {
@@ -237,7 +237,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "course: a Service is turned to a Pod that is not ready",
-    "turned to who is ready",
+    "Services select only ready Pods",
     B.sized(1, 2),
     turned(true),
     turned(false)

@@ -159,14 +159,14 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "ends: who is going already is counted, and others go in their place",
-    "nothing deleted in vain",
+    "no needless deletion",
     [...B.sized(4, 2), ...B.deleted],
     B.boxes(crowd(() => false)),
     B.boxes(crowd(isGoing))
   ),
   B.bug(
     "ends: what another field manager has set stays, in a story that ends with nothing",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [...B.sized(1, 2), ...B.deleted],
     B.boxes((box) =>
       Effect.gen(function*() {
@@ -181,7 +181,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "ends: each size leaves its mark, and all go in the end",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [...B.sized(1, 2), ...B.deleted],
     B.boxes(both(false)),
     B.boxes(both(true)),
@@ -189,7 +189,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "ends: ready once, ready for ever",
-    "what is removed is made again",
+    "removed objects are recreated",
     B.sized(1, 2),
     served((box) =>
       box.status?.count === box.spec.size
@@ -204,20 +204,20 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "ends: what a larger size needed is there still when nobody wants it",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [...B.sized(2), { name: "somebody writes down what it is for", act: note }, ...B.sized(1), ...B.deleted],
     served(sharing(Effect.void)),
     served(sharing(B.client.use((it) => B.unlessGone(it.delete(Service, B.named("box"))))))
   ),
   {
     name: "ends: done, thrown away, and done again",
-    oracle: "a Job that has succeeded is not run again",
+    oracle: "succeeded Jobs are not run again",
     wrong: B.worked("ends-job-wrong", migrates("deleted first"), [...B.sized(1, 2), ...B.deleted]),
     right: B.worked("ends-job-right", migrates("told first"), [...B.sized(1, 2), ...B.deleted])
   },
   B.bug(
     "ends: what is there is never given what is wanted now",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     B.sized(1, 2),
     B.boxes((box) =>
       Effect.gen(function*() {
@@ -238,28 +238,28 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "ends: a Pod of a former name runs on",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [...B.sized(1, 2), ...B.deleted],
     B.boxes(named(() => [])),
     B.boxes(named((pods) => pods))
   ),
   B.bug(
     "ends: settings of what is not shared any more stay",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [...B.sized(2, 1), ...B.deleted],
     B.boxes(configured(Effect.void)),
     B.boxes(configured(B.client.use((it) => B.unlessGone(it.delete(ConfigMap, B.named("sharing"))))))
   ),
   B.bug(
     "ends: large once, large for ever",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [...B.sized(1, 3, 1), ...B.deleted],
     B.boxes(sizes((found) => found?.data?.["large"] ?? "no")),
     B.boxes(sizes(() => "no"))
   ),
   B.bug(
     "ends: what a larger size needs is made only at the beginning",
-    "what is wanted now is made",
+    "nothing missing of the latest spec",
     B.sized(1, 2),
     served((box) =>
       box.status?.phase !== undefined

@@ -59,7 +59,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "no answer: asked for once more, and the one too many goes again",
-    "no more than wanted",
+    "no surplus objects",
     B.sized(2),
     B.boxes((box) =>
       Effect.flatMap(

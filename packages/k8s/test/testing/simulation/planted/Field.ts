@@ -281,7 +281,7 @@ const marked = (name: string, open: string | null, ...names: ReadonlyArray<strin
 export const planted: ReadonlyArray<B.Planted> = [
   bug(
     "a copy stays in a namespace that is not chosen any more",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [
       spaces("a", "b"),
       marked("both", "yes", "a", "b"),
@@ -293,14 +293,14 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   bug(
     "what others have made keeps the mark that is not wanted any more",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [spaces("a", "b"), put("two places", { places: ["a", "b"] }), put("one place", { places: ["a"] })],
     opening(true),
     opening(false)
   ),
   bug(
     "a setting that is not wanted any more stays",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [
       put("one setting", { settings: { a: "1" } }),
       put("two", { settings: { a: "1", b: "2" } }),
@@ -319,7 +319,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   bug(
     "owned by somebody in another namespace",
-    "owners can own",
+    "valid owner references",
     [spaces("away"), put("a Shop", {})],
     dashboard(true),
     dashboard(false)

@@ -256,7 +256,7 @@ const members: B.Steps = [
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "haste: lets in at a port that nobody wants any more",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     B.sized(80, 443),
     letting(false),
     letting(true)
@@ -310,7 +310,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "haste: what people have is held for ever",
-    "what others have is let go",
+    "finalizers on others' objects are released",
     [notes, ...B.sized(1), ...B.deleted],
     holding(false),
     holding(true)
@@ -325,14 +325,14 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "haste: one sends its clients to the other",
-    "Services have Pods of their own",
+    "Services select only their own Pods",
     [boxNamed("a"), boxNamed("b")],
     serving(() => ({ app: "box" })),
     serving(({ metadata }) => ({ app: "box", box: metadata.name }))
   ),
   B.bug(
     "haste: who goes takes with it what another has under the same name",
-    "others keep what they have",
+    "other custom resources are unaffected",
     [boxNamed("a"), boxNamed("b"), gone("a")],
     reading(() => "box-reader"),
     reading(({ metadata }) => `box-reader-${metadata.name}`)
@@ -340,7 +340,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   {
     ...B.bug(
       "haste: waits for another of its kind, which does not wake it",
-      "starts without a change",
+      "a restart changes nothing",
       [boxNamed("a"), boxNamed("b")],
       inTurn(Action.done),
       inTurn(Action.requeueAfter("5 seconds"))

@@ -165,7 +165,7 @@ const crateSteps: B.Steps = [
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "manners: an update that forgets whose it is",
-    "owners are kept",
+    "owner references are kept",
     B.sized(1, 2),
     B.boxes(replacing(() => ({}))),
     B.boxes(replacing((found) => found))
@@ -183,14 +183,14 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "manners: deletes by a label that others have, too",
-    "nothing deleted in vain",
+    "no needless deletion",
     [{ name: "a", act: boxNamed("a", 2) }, { name: "b", act: boxNamed("b", 1) }],
     B.boxes(podsOf(() => ({ app: "boxes" }))),
     B.boxes(podsOf(({ metadata }) => ({ box: metadata.name })))
   ),
   B.bug(
     "manners: data deleted for what the Box once wanted",
-    "data is kept",
+    "no data loss",
     B.sized(1, 2),
     volumes(false),
     volumes(true),
@@ -214,7 +214,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "manners: writes down when it has looked",
-    "starts without a change",
+    "a restart changes nothing",
     B.sized(1),
     B.boxes((box) =>
       Effect.gen(function*() {
@@ -230,7 +230,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "manners: knows by heart what it has done for a name",
-    "others keep what they have",
+    "other custom resources are unaffected",
     [...B.sized(1), ...B.deleted, { name: "again", act: B.write(1) }],
     B.remembering(() => new Set<string>(), (known) =>
       B.boxes((box) =>

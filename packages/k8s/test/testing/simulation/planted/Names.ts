@@ -178,7 +178,7 @@ const listed = (is: (listed: ReadonlyArray<string>, there: ReadonlyArray<string>
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "names: Pods are found by a label that all Boxes share",
-    "of two alike each has its own",
+    "equal custom resources share nothing",
     B.sized(2),
     drawn(true),
     drawn(false)
@@ -230,7 +230,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "names: who has come in another's place is not written down",
-    "who is told of is there",
+    "no dangling references",
     B.sized(2, 1),
     B.boxes(listed((listed, there) => listed.length === there.length)),
     B.boxes(listed((listed, there) => listed.join() === there.join()))

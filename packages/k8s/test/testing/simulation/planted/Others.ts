@@ -320,7 +320,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "others: a password put in the place of one that was not seen",
-    "drawn once",
+    "random values are kept",
     B.sized(1),
     B.boxes(password(true)),
     B.boxes(password(false)),
@@ -328,7 +328,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "others: the same, where nothing is left of it in the end",
-    "drawn once",
+    "random values are kept",
     life,
     B.boxes(password(true)),
     B.boxes(password(false)),
@@ -360,7 +360,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "others: who owns it together is written down as it was seen",
-    "owners are kept",
+    "owner references are kept",
     tenants,
     together(false),
     together(true),
@@ -368,21 +368,21 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "others: what people have made goes by a label that is not its own",
-    "what people have made is kept",
+    "objects made by people are kept",
     [notes, ...B.sized(1), ...B.deleted],
     clearing(() => true),
     clearing(({ metadata }, box) => metadata.ownerReferences?.some(({ uid }) => uid === box.metadata.uid) === true)
   ),
   B.bug(
     "others: what people have under its name is taken for a child, and goes with it",
-    "what people have made is kept",
+    "objects made by people are kept",
     [same, ...B.sized(1), ...B.deleted],
     named(false),
     named(true)
   ),
   B.bug(
     "others: what it has adopted is not let go when people say that it is not meant any more",
-    "what people have made is kept",
+    "objects made by people are kept",
     [{ name: "notes", act: B.client.use((it) => it.create(ConfigMap, lettered("box"))) }, ...B.sized(1), {
       name: "they are for something else",
       act: B.client.use((it) => it.patch(ConfigMap, B.named("notes"), B.merge({ metadata: { labels: { for: "me" } } })))
@@ -392,7 +392,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "others: all Pods of a namespace are taken for its own, and there are too many",
-    "what is somebody else's is let alone",
+    "others' objects are untouched",
     B.sized(1),
     B.boxes(fitting(everyPod)),
     B.boxes(fitting(ownPods))
@@ -406,7 +406,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "others: when it goes, all of a kind goes",
-    "what is somebody else's is let alone",
+    "others' objects are untouched",
     life,
     sweeping({}),
     sweeping({ labels: ofBox })

@@ -171,7 +171,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "outside: a volume keeps the size that it was made with",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     B.sized(12, 34),
     volumed((known) => known !== undefined),
     volumed((known, size) => known?.size === size)
@@ -188,7 +188,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "outside: a password that is made anew is told nobody, and the end hides it",
-    "drawn alike",
+    "random values agree",
     life,
     secured((known) => known !== undefined),
     secured((known, password) => known === password),

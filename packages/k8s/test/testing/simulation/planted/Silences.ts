@@ -85,7 +85,7 @@ const deployed = (replicasOf: (size: number) => number) =>
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "a refusal is swallowed, in every run",
-    "refusals are told",
+    "rejections are reported",
     B.sized(1, 2),
     B.boxes(sealed((box) => B.status(box, { phase: "Ready", observedGeneration: box.metadata.generation ?? 0 }))),
     B.boxes(sealed((box) => B.status(box, { phase: "Refused" })))
@@ -99,14 +99,14 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   noBoxes(B.bug(
     "children of a built-in kind, tied by a label, are not missed",
-    "what is removed is made again",
+    "removed objects are recreated",
     [{ name: "marked", act: marked(1) }],
     copies(({ _tag }) => _tag !== "Deleted"),
     copies(() => true)
   )),
   B.bug(
     "no Pods are asked for, and there is one",
-    "zero is not nothing",
+    "zero is honored",
     B.sized(2, 0),
     deployed((size) => size || 1),
     deployed((size) => size)

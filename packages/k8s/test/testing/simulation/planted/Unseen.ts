@@ -33,7 +33,7 @@ const counting = (consistency: "own-writes" | "watched"): B.Reconcile => (box) =
 
 /** The data of a Box goes with it, and not a moment before. */
 const lost = Temporal.never(
-  "data is kept",
+  "no data loss",
   ({ change, of }) =>
     change.type === "DELETED" && change.object.kind === "ConfigMap" &&
     of("Box").some((box) => box.metadata.deletionTimestamp === undefined)
@@ -196,28 +196,28 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "unobserved state: woken by what comes and changes, not by what goes",
-    "what is removed is made again",
+    "removed objects are recreated",
     B.sized(1),
     watchingIf(({ _tag }) => _tag !== "Deleted"),
     watchingIf(undefined)
   ),
   B.bug(
     "unobserved state: a watch that wakes nobody",
-    "what is removed is made again",
+    "removed objects are recreated",
     B.sized(1),
     watchingIf(() => false),
     watchingIf(undefined)
   ),
   B.bug(
     "unobserved state: no watch of what it makes",
-    "what is removed is made again",
+    "removed objects are recreated",
     B.sized(80, 81),
     served([]),
     served([Service])
   ),
   B.bug(
     "unobserved state: what would come in the place of what is gone, under another name",
-    "what is removed is made again",
+    "removed objects are recreated",
     B.sized(80),
     numbered(({ _tag }) => _tag !== "Deleted"),
     numbered(undefined),
@@ -232,7 +232,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "stale state: counts without its own writes, and takes away what is too many",
-    "no more than wanted",
+    "no surplus objects",
     B.sized(2),
     B.boxes(counting("watched")),
     B.boxes(counting("own-writes"))
@@ -254,7 +254,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "stale state: deletes by name, whoever has the name now",
-    "data is kept",
+    "no data loss",
     [...B.sized(1), ...B.deleted, { name: "again", act: B.write(1) }],
     B.boxes(data, {
       finalize: () => B.done(B.client.use((it) => B.unlessGone(it.delete(ConfigMap, B.named("data")))))

@@ -210,7 +210,7 @@ const plan = { name: "a plan of the seats", act: B.client.use((it) => it.create(
 export const planted: ReadonlyArray<B.Planted> = [
   {
     name: "work: a backup that has failed counts as one",
-    oracle: "data is kept",
+    oracle: "no data loss",
     wrong: B.worked(
       "work-backup-wrong",
       safe((backup) => B.ends(backup, "Complete") || B.ends(backup, "Failed")),
@@ -238,7 +238,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   },
   B.bug(
     "work: a note on its own token is taken for another one",
-    "a note changes nothing",
+    "an annotation changes nothing",
     B.sized(1),
     tokened(({ metadata }) => metadata.resourceVersion),
     tokened(({ data }) => data?.["size"] ?? ""),
@@ -246,7 +246,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   {
     name: "work: a note on somebody's settings is taken for other settings",
-    oracle: "a note changes nothing",
+    oracle: "an annotation changes nothing",
     wrong: B.worked(
       "work-note-wrong",
       migrating(({ metadata }) => metadata.resourceVersion),
