@@ -13,10 +13,10 @@
  * Manager.layer([controller]).pipe(Layer.provide(Cluster.layer([[east, eastClient]])), Layer.provide(homeClient))
  * ```
  *
- * The client in context becomes one that sends each kind to its cluster, reads and writes alike; reads see own writes
- * in each. A kind of a cluster that nobody added is answered with a failure that says so, never by another cluster: a
- * watch of it is degraded until somebody does. Clusters come and go while the program runs: see `Clusters`. Watches end with
- * their cluster, and one that comes under a name of before is read anew.
+ * The client in context becomes one that sends each kind to its cluster, for reads and writes. Reads see own writes in
+ * each cluster. A request for a kind of a cluster that was not added fails and says so; no other cluster answers it. A
+ * watch of that kind is degraded until the cluster is added. Clusters can be added and removed while the program runs:
+ * see `Clusters`. Watches end with their cluster, and a cluster that is added under a former name is read anew.
  *
  * Leases are in the program's own cluster. So are events: an event about an object elsewhere is written here, in the
  * namespace of that name. Owner references do not cross clusters, and `owns` refuses it.

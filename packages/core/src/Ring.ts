@@ -6,13 +6,13 @@
  * their children, so memory is shared out as well (with `Sharding`, every replica keeps everything). The protocol
  * requires:
  *
- * - **Its Lease**, named like the replica and labelled with the ring, is held as long as it works. A replica that cannot
- *   renew it, or that another takes it from, stops working, as its objects may be others' by then; and its part of the
- *   program fails, so that the process ends and begins anew.
- * - **Label selectors** on the watches of a controller's own kind, and of those it `owns`.
- * - **Handing back**: an object that is asked for is not worked on any more. Both labels are taken off it when what was
- *   under way with it has ended, in whichever controller, and whatever the predicate says of the change; only then somebody
- *   else gets it.
+ * - **Its Lease**, named after the replica and labelled with the ring, is held as long as the replica works. A replica
+ *   that cannot renew it, or loses it to another, stops working, because its objects may belong to others by then. Its
+ *   part of the program fails, so that the process ends and starts again.
+ * - **Label selectors** on the watches of a controller's own kind, and of the kinds it `owns`.
+ * - **Handing back**: a replica stops work on an object that is asked for. Both labels are removed when the work under
+ *   way has ended, in all controllers, whatever the predicate says about that change; only then another replica gets
+ *   it.
  *
  * Beyond that protocol, children are guaranteed to follow their owner, and to be there before it is reconciled. Each
  * child that a controller makes (its reconciler, its sources, a service with a client of its own) carries the label

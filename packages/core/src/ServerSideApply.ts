@@ -5,11 +5,11 @@
  * fields that this controller applied before and no longer wants. The field manager is the controller. Conflicts are
  * forced, as Kubernetes recommends for controllers, which have nobody to ask.
  *
- * **Nothing is sent when nothing would change.** What was wanted last, and what the server made of it (with its
- * defaults), is remembered; as long as the same is wanted and the cached object still has those values, the request is
- * left out. A field that somebody else changed, an object that was removed or made anew, other wishes: each sends it. So does
- * any change of an object whose cache does without some of the fields (`Projection.without`).
- * The memory is the process's own: after a restart each object is applied once.
+ * **Nothing is sent when nothing would change.** `apply` remembers what was desired last, and what the server made of
+ * it (with its defaults). As long as the same is desired and the cached object still has those values, no request is
+ * sent. It is sent if somebody else changed a field, if the object was removed or recreated, or if something else is
+ * desired. It is also sent after any change of an object whose cache lacks some of the fields (`Projection.without`).
+ * This memory belongs to the process: after a restart, each object is applied once.
  *
  * Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */

@@ -1,11 +1,12 @@
 /**
  * `Source`: wakes a controller from outside its watches: a queue of webhooks, a timer, an API that must be polled.
  *
- * A source runs as long as its controller works: on the replica that leads, while it leads; where replicas share the
- * objects (`Sharding`, `Ring`), on each, and what it asks for is done where the object belongs to that replica, and nowhere
- * else: what comes to one of them alone, a request from outside, say, has to be written where all of them see it. One that fails or dies is
- * logged, counted (`effect_operator_source_failures_total`) and started again after a growing delay; one that ends has
- * said all it had to say. Keys that are asked for more than once before they are reconciled merge, as ever.
+ * A source runs as long as its controller works: on the leading replica, while it leads. If replicas share the objects
+ * (`Sharding`, `Ring`), it runs on each, and a key that it asks for is reconciled only if the object belongs to that
+ * replica. So something that reaches only one replica, such as a request from outside, must be written where all of
+ * them see it. A source that fails or dies is logged, counted (`effect_operator_source_failures_total`) and restarted
+ * after a growing delay. A source that ends is not restarted. Keys that are requested more than once before they are
+ * reconciled merge, as always.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
