@@ -187,11 +187,13 @@ type CachedEach<Id> = Id extends string ? Cached<Id> : never
 /**
  * Caches kinds for code that is not a controller: webhook hooks, handlers of an API service, a program of its own.
  *
- * The layer does not wait for its lists: a read does, of what it reads, so that a webhook can be there before the kinds
- * that only its conversion makes readable. Own writes are seen as in a controller, and `live` remembers. A manager that
- * is given the layer, too, shares its watches, and has them in its report, health and metrics; a controller of it may read
- * these kinds, and is woken by none of them. What is provided with one layer, and with another around it, reads the kinds of
- * both; of two that are merged side by side the last hides the other: give all kinds to one.
+ * The layer does not wait for its lists. Each read waits for the lists it needs, so a webhook can start before kinds
+ * that only its conversion makes readable. Reads see own writes as in a controller, and `live` remembers what it read.
+ * A manager that is given the layer too shares its watches and includes them in its report, health and metrics; its
+ * controllers may read these kinds, but changes of them wake no controller.
+ *
+ * Layers nest: code inside two of them reads the kinds of both. Of two layers that are merged side by side, the last
+ * hides the other, so pass all kinds to one.
  *
  * ```ts
  * const operator = Manager.layer([websites]).pipe(

@@ -16,7 +16,8 @@
  * The client in context becomes one that sends each kind to its cluster, for reads and writes. Reads see own writes in
  * each cluster. A request for a kind of a cluster that was not added fails and says so; no other cluster answers it. A
  * watch of that kind is degraded until the cluster is added. Clusters can be added and removed while the program runs:
- * see `Clusters`. Watches end with their cluster, and a cluster that is added under a former name is read anew.
+ * see `Clusters`. When a cluster is removed, its watches end; if one is added again under that name, its kinds are
+ * listed anew.
  *
  * Leases are in the program's own cluster. So are events: an event about an object elsewhere is written here, in the
  * namespace of that name. Owner references do not cross clusters, and `owns` refuses it.
@@ -78,14 +79,14 @@ export const layer = <E = never, R = never>(
 
 type Observer = (write: Write) => void
 
-/** A client as long as it is that of a cluster. */
+/** A cluster that was added, until it is removed. */
 interface Member {
   readonly client: Client
-  /** Completes when it is that no more. */
+  /** Completes when the cluster is removed. */
   readonly left: Deferred.Deferred<void>
   /**
-   * Selections that were read from it, where there was another of its name before: a watch goes on from what was read, and
-   * the cluster may be another one, whose versions say something else.
+   * Selections that were read from this client; undefined if it is the first of its name. A later one may be of another
+   * cluster, in which a resourceVersion that was read before means nothing.
    */
   readonly read: Set<string> | undefined
 }
@@ -142,7 +143,7 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
     return member === undefined ? unknown(unreachable(verb, resource, cluster)) : known(member.client, local(resource))
   }
 
-  /** A watch ends with its cluster; and where another has come under its name, it does not go on as if nothing were. */
+  /** A watch ends when its cluster is removed. It does not resume on a client that has not listed its selection. */
   const follow: Client["watch"] = <A extends KubeObject>(resource: Resource.Resource<A>, options: WatchOptions = {}) =>
     Stream.suspend(() => {
       const { cluster } = resource
@@ -159,7 +160,7 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
       )
     })
 
-  /** A write, marked and told of under the name the program knows the kind by. */
+  /** A write, marked and reported under the id by which the program knows the kind. */
   const write = <A extends KubeObject, Id extends string, X>(
     verb: KubeError.Call["verb"],
     resource: Resource.Resource<A, Id>,
@@ -219,7 +220,7 @@ const unreachable = (verb: KubeError.Call["verb"], resource: Resource.Any, clust
 const replaced = (resource: Resource.Any, cluster: string): KubeError.KubeError =>
   KubeError.make(
     { verb: "watch", resource: Resource.qualifiedName(resource) },
-    new KubeError.Gone({ message: `cluster ${cluster} has another client, and has to be read anew`, code: 410 })
+    new KubeError.Gone({ message: `cluster ${cluster} has a new client: list again`, code: 410 })
   )
 
 const locals = new WeakMap<Resource.Any, Resource.Any>()

@@ -54,7 +54,7 @@ export interface Options<
 > extends Watch.Scope {
   /** The kind whose objects are reconciled. */
   readonly for: Resource.Resource<A, Id>
-  /** Which changes of those objects count; all by default. That one waits for `finalize` counts always. */
+  /** Which changes of those objects trigger a reconcile; all by default. A new wait for `finalize` always does. */
   readonly predicate?: Predicate<A> | undefined
   /** Kinds whose objects have a controller owner reference to an object of `for`. */
   readonly owns?: O | undefined
@@ -265,7 +265,7 @@ export const make = <
   } satisfies Erased
 }
 
-/** Nobody else could let an object go that waits for this controller. */
+/** Always passes the beginning of a wait for this controller's finalizer: nobody else could let the object go. */
 const watchful = <A extends KubeObject>(
   predicate: Predicate<A> | undefined,
   finalizer: string | undefined
@@ -274,7 +274,7 @@ const watchful = <A extends KubeObject>(
     ? predicate
     : (delta) => Finalizer.isDue(delta, finalizer) || predicate(delta)
 
-/** A group without a dot, and what is below these two, is reserved: api-approved.kubernetes.io, KEP-2337. */
+/** Groups without a dot, and those below these two domains, are reserved: api-approved.kubernetes.io, KEP-2337. */
 const domainOf = ({ group }: Resource.Any): string =>
   !group.includes(".") || /(^|\.)(k8s|kubernetes)\.io$/.test(group) ? "effect-operator.dev" : group
 

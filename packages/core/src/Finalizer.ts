@@ -14,7 +14,7 @@ import type { Resource } from "./Resource.ts"
 export const has = (object: KubeObject, finalizer: string): boolean =>
   object.metadata.finalizers?.includes(finalizer) === true
 
-/** Whether a change is the first that shows an object which waits for its clean-up. */
+/** Whether this change is the first that shows the object terminating with this finalizer. */
 export const isDue = (delta: Delta, finalizer: string): boolean => {
   const waits = (object: KubeObject) => isTerminating(object) && has(object, finalizer)
   return delta._tag === "Added"
@@ -22,7 +22,7 @@ export const isDue = (delta: Delta, finalizer: string): boolean => {
     : delta._tag === "Updated" && waits(delta.object) && !waits(delta.old)
 }
 
-/** Adds the finalizer; answers the object with it. */
+/** Adds the finalizer and returns the updated object. */
 export const add = <A extends KubeObject>(resource: Resource<A>, object: A, finalizer: string) => {
   const seen = object.metadata.finalizers
   return guarded(

@@ -61,9 +61,9 @@ export interface Options extends Selection {
 }
 
 export class Informers extends Context.Service<Informers, {
-  /** Whose lists, watches and writes are seen. */
+  /** The client that lists and watches, and whose writes are visible at once. */
   readonly client: Client
-  /** The informer of a selection, started if nobody has it, kept until the scope closes. */
+  /** The informer of a selection, started for its first user and kept until the scope closes. */
   readonly get: (options: Options) => Effect.Effect<Informer, never, Scope.Scope>
   /** The informers in use. */
   readonly active: () => ReadonlyArray<Informer>

@@ -363,10 +363,10 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
   } satisfies Election
 })
 
-/** Who are candidates in this process, by their clients: each lease, and as whom. */
+/** The candidates in this process, by client: lease and identity. */
 const candidates = new WeakMap<Client, Set<string>>()
 
-/** Two as one would both lead, and each give back, or say of its work, what is the other's. */
+/** Two candidates of one identity would both lead, and release and overwrite each other's lease. */
 const alone = (client: Client, { name, namespace }: Options, identity: string) => {
   const candidate = `${namespace}/${name} ${identity}`
   return Effect.acquireRelease(
@@ -376,8 +376,8 @@ const alone = (client: Client, { name, namespace }: Options, identity: string) =
       if (!known.has(candidate)) return Effect.succeed(known.add(candidate))
       return Effect.die(
         new Error(
-          `LeaderElection: ${namespace}/${name}: this process holds it as ${identity} already: ` +
-            "of several managers give each a lease of its own (`leaderElection: { name }`)"
+          `LeaderElection: ${namespace}/${name}: this process is already a candidate as ${identity}: ` +
+            "give each manager its own lease (`leaderElection: { name }`)"
         )
       )
     }),
@@ -385,7 +385,7 @@ const alone = (client: Client, { name, namespace }: Options, identity: string) =
   )
 }
 
-/** A lease as somebody has seen it; where there is none, as of which resourceVersion, if that is known. */
+/** A lease as it was seen; if there is none, the resourceVersion as of which that holds, if known. */
 interface Sight {
   readonly lease: State.Lease | null
   readonly version?: string | undefined

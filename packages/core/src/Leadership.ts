@@ -33,11 +33,11 @@ export interface Leadership {
 export interface Confined<R> {
   readonly controller: Controller<R>
   /**
-   * Does the work on an object if it is to be done here, which is asked before anything is done for it: else it says no, or
-   * in how many milliseconds to ask again. Absent where all is to be done.
+   * Checks whether to work on an object, before anything is done for it, and then does the work. Otherwise returns
+   * false, or after how many milliseconds to ask again. Undefined if all objects are accepted.
    */
   readonly admit?: Admit | undefined
-  /** What the controller writes carries what others are to know it by. */
+  /** Marks what the controller writes, so that others recognize it. */
   readonly mark?: Mark | undefined
   /** Takes care of objects that nobody reconciles. */
   readonly aside?: Aside | undefined

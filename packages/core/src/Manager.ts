@@ -226,8 +226,8 @@ const make = Effect.fnUntraced(function*<R>(
   if (Option.isSome(given) && given.value.client !== client) {
     return yield* Effect.die(
       new Error(
-        "Manager.layer: its Cache.layer has another client than the manager: what is written by one is not seen by the " +
-          "other, which may be of another cluster: give both the same client, or each manager a Cache.layer of its own"
+        "Manager.layer: its Cache.layer has a different client, maybe for another cluster, and would not see the " +
+          "manager's writes: give both the same client, or each manager its own Cache.layer"
       )
     )
   }
@@ -249,7 +249,7 @@ const make = Effect.fnUntraced(function*<R>(
   )
   const tracing = yield* Tracing.make
   const around = yield* Effect.context<never>()
-  // Each controller in a scope of its own, all of them in one that closes after the finalizer below has drained them.
+  // Each controller has its own scope, within one that closes after the finalizer below has drained them all.
   const all = yield* Scope.fork(yield* Effect.scope)
   const running = new Map<string, Running>()
   const starting = new Set<string>()
@@ -382,7 +382,7 @@ const make = Effect.fnUntraced(function*<R>(
   return manager
 })
 
-/** Who adds a controller may be a reconcile, and its name in log lines and its span are not those of the controller. */
+/** A reconcile may add a controller, which must not inherit its span and its log annotations. */
 const apart = (own: Context.Context<never>) => <R>(theirs: Context.Context<R>): Context.Context<R> =>
   Context.add(
     Context.omit(Tracer.ParentSpan)(theirs) as Context.Context<R>,
@@ -390,7 +390,7 @@ const apart = (own: Context.Context<never>) => <R>(theirs: Context.Context<R>): 
     Context.get(own, References.CurrentLogAnnotations)
   )
 
-/** A candidate for each lease that the controllers share or have. */
+/** The candidates for leases: one that the controllers share, or one for each. */
 const elect = Effect.fnUntraced(function*(
   options: ReturnType<typeof Settings.election>,
   supervisor: Supervisor.Supervisor,

@@ -76,10 +76,10 @@ export const metadata = <A extends KubeObject, Id extends string>(
 })
 
 /**
- * The whole kind, for a cache of which little is read: objects are kept as text, and each version is parsed when it is
- * first read. Filing, listing by namespace and expiring objects need no parsing. A list without a namespace, a selector
- * or index over it, and a controller that is woken by it parse every object they look at. Objects are what the server
- * sent: as for a kind without a Schema, they are not validated.
+ * The whole kind, for a cache of which few objects are read: they are kept as text, and each version is parsed when it
+ * is first read. Filing, listing by namespace and expiring objects need no parsing. A list without a namespace, a
+ * selector or index over it, and a controller that is woken by it parse every object they look at. Objects are what the
+ * server sent: as for a kind without a Schema, they are not validated.
  */
 export const lazy = <A extends KubeObject, Id extends string>(
   resource: Resource.Resource<A, Id>
@@ -132,7 +132,7 @@ export const without = <A extends KubeObject, Id extends string, const Name exte
   }
 }
 
-/** Whether some of these fields are among those that a cache of the kind does without: what becomes of them is not seen. */
+/** Whether a cache of the kind drops some of these fields, and so does not show changes of them. */
 export const isBlind = ({ annotations, without = [] }: Resource.Any, fields: Fields): boolean =>
   without.some((path) => isThere(fields, path.split("."))) ||
   (annotations !== undefined && !Object.keys(fields.metadata?.annotations ?? {}).every(annotations))
@@ -148,7 +148,7 @@ const isThere = (value: unknown, [name, ...rest]: ReadonlyArray<string>): boolea
   return Object.hasOwn(value, name) && isThere((value as Readonly<Record<string, unknown>>)[name], rest)
 }
 
-/** What a cache lives on. */
+/** The fields that a cache needs. */
 const needed = /^metadata\.(name|namespace|uid|resourceVersion|labels|ownerReferences|creationTimestamp)\b/
 
 /** The value without the field at a path; the same value if there is none. */
@@ -171,7 +171,7 @@ const partial = (name: string) => (): Result.Result<never, Resource.Invalid> =>
 const attempt = <B>(name: string, project: () => B): Result.Result<B, Resource.Invalid> =>
   total(() => Result.succeed(project()), (thrown) => `projection ${name} failed: ${thrown}`)
 
-/** What a projection of a projection keeps. */
+/** Keeps the annotations that both keep, for a projection of a projection. */
 const both = (a: Options["annotations"], b: Options["annotations"]): Options["annotations"] =>
   a === undefined || b === undefined ? a ?? b : (key) => a(key) && b(key)
 

@@ -6,8 +6,8 @@
  * readers share one request. Own writes are visible at once: a write discards what was remembered of its object.
  * Changes by others become visible when the time is over, and wake nobody: for that, watch the kind.
  *
- * What is remembered is the controller's own, and only while it leads: who takes over from another replica, the whole work
- * or some objects, asks anew. Outside a controller nothing is.
+ * Each controller and each `Cache.layer` remembers for itself. Elsewhere nothing is remembered. A controller remembers
+ * only while it leads, and forgets everything when it takes over objects from another replica.
  */
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
@@ -46,9 +46,9 @@ export interface ReadThrough {
   ) => Effect.Effect<KubeObject | undefined, E, R>
   /** Discards what an own write outdates. */
   readonly wrote: (write: Write) => void
-  /** Whoever asks next asks the server: others may have written. */
+  /** Discards everything, because others may have written. */
   readonly forget: () => void
-  /** How many objects are remembered. */
+  /** Number of remembered objects. */
   readonly size: () => number
 }
 

@@ -31,11 +31,11 @@ export interface Resource<out A extends KubeObject = KubeObject, out Id extends 
   readonly scope: Scope
   /** The name of the cluster, if it is not the program's own: see `Cluster`. */
   readonly cluster?: string | undefined
-  /** Whether objects are but a part of what the server has: see `Projection`. */
+  /** Whether objects lack some fields that the server has: see `Projection`. */
   readonly partial?: boolean | undefined
-  /** Which annotations objects have, where those are not all; see `Projection`. */
+  /** Which annotations objects keep; undefined if all: see `Projection`. */
   readonly annotations?: ((key: string) => boolean) | undefined
-  /** Whether the server is asked for nothing but metadata: see `Projection`. */
+  /** Whether the server is asked for metadata only: see `Projection`. */
   readonly metadataOnly?: boolean | undefined
   /** Whether a cache may keep objects as text until they are read: see `Projection`. */
   readonly lazy?: boolean | undefined

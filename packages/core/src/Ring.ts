@@ -11,7 +11,7 @@
  *   part of the program fails, so that the process ends and starts again.
  * - **Label selectors** on the watches of a controller's own kind, and of the kinds it `owns`.
  * - **Handing back**: a replica stops work on an object that is asked for. Both labels are removed when the work under
- *   way has ended, in all controllers, whatever the predicate says about that change; only then another replica gets
+ *   way has ended in all its controllers, whatever the predicate says about that change; only then another replica gets
  *   it.
  *
  * Beyond that protocol, children are guaranteed to follow their owner, and to be there before it is reconciled. Each

@@ -8,7 +8,7 @@
  * **Nothing is sent when nothing would change.** `apply` remembers what was desired last, and what the server made of
  * it (with its defaults). As long as the same is desired and the cached object still has those values, no request is
  * sent. It is sent if somebody else changed a field, if the object was removed or recreated, or if something else is
- * desired. It is also sent after any change of an object whose cache lacks some of the fields (`Projection.without`).
+ * desired. If the cache drops some of the desired fields (`Projection.without`), any change of the object causes it.
  * This memory belongs to the process: after a restart, each object is applied once.
  *
  * Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/

@@ -2,11 +2,12 @@
  * `Source`: wakes a controller from outside its watches: a queue of webhooks, a timer, an API that must be polled.
  *
  * A source runs as long as its controller works: on the leading replica, while it leads. If replicas share the objects
- * (`Sharding`, `Ring`), it runs on each, and a key that it asks for is reconciled only if the object belongs to that
- * replica. So something that reaches only one replica, such as a request from outside, must be written where all of
- * them see it. A source that fails or dies is logged, counted (`effect_operator_source_failures_total`) and restarted
- * after a growing delay. A source that ends is not restarted. Keys that are requested more than once before they are
- * reconciled merge, as always.
+ * (`Sharding`, `Ring`), it runs on each, and a key has an effect only where that replica owns the object. So input that
+ * reaches a single replica, such as a request from outside, must be written to a place that all of them see.
+ *
+ * A source that fails or dies is logged, counted (`effect_operator_source_failures_total`) and restarted after a
+ * growing delay. A source that ends is not restarted. Keys that are requested more than once before they are reconciled
+ * merge, as always.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

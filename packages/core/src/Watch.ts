@@ -90,7 +90,7 @@ export const referenced = <R extends Resource.Any, A extends KubeObject, Id exte
 /** The ids of the kinds that the map functions of watches read. */
 export type ReadsOf<W> = W extends Watch<Resource.Any, infer Reads> ? Reads : never
 
-/** Follows the dependents an `OwnerLabel` marks, in any namespace. A projection has to keep its annotation. */
+/** Watches the dependents that an `OwnerLabel` marks, in any namespace. Throws if a projection drops its annotation. */
 export const labelled = <R extends Resource.Any>(
   resource: R,
   label: OwnerLabel.OwnerLabel,
@@ -98,8 +98,8 @@ export const labelled = <R extends Resource.Any>(
 ): Watch<R, never> => {
   if (resource.annotations?.(label.key) === false) {
     throw new Error(
-      `Watch.labelled: ${resource.id}: it does without the annotation ${label.key}, which names the owner, so that nobody ` +
-        "would be woken: let the projection keep it"
+      `Watch.labelled: ${resource.id}: this projection drops the annotation ${label.key}, which names the owner, so ` +
+        "no owner would be reconciled: keep the annotation"
     )
   }
   return {

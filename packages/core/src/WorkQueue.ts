@@ -57,7 +57,7 @@ export interface Options {
   readonly debounce?: Duration.Input | undefined
   /** No limit by default. */
   readonly rate?: Rate | undefined
-  /** Which keys count for the rate; all by default. Those of which nothing will be done do not. */
+  /** Which keys use up the rate; all by default. Keys for which nothing will be done should not. */
   readonly counts?: ((key: string) => boolean) | undefined
   readonly monitor?: Monitor | undefined
 }

@@ -179,7 +179,7 @@ describe("Cache.layer", () => {
           Layer.provide(Cache.layer([Part]).pipe(Layer.provide(home.layer)))
         )
       ))
-      assert.include(String(exit), "Manager.layer: its Cache.layer has another client than the manager")
+      assert.include(String(exit), "Manager.layer: its Cache.layer has a different client")
       yield* settle
       assert.deepStrictEqual(journal.words, [])
     }))

@@ -263,7 +263,7 @@ describe("Cluster", () => {
         )
         yield* settle
         assert.deepStrictEqual(away.requests.filter(({ method }) => method !== "GET"), [])
-        assert.include(told.join("\n"), "Part.v1@east: Widget default/a is not in its cluster, and cannot own it")
+        assert.include(told.join("\n"), "Part.v1@east: Widget default/a cannot own it: it is not in its cluster")
       }))
   }
 

@@ -564,7 +564,7 @@ describe("Manager with leader election", () => {
       yield* Scope.provide(start("a"), scope)
       yield* pass("5 seconds")
       const exit = yield* Effect.exit(start("a"))
-      assert.include(String(exit), "LeaderElection: default/operator: this process holds it as a already")
+      assert.include(String(exit), "LeaderElection: default/operator: this process is already a candidate as a")
       yield* start("b")
       yield* pass("5 seconds")
       assert.strictEqual(server.get(Lease, "operator")?.spec?.holderIdentity, "a")

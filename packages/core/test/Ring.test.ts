@@ -650,7 +650,7 @@ describe("Ring", () => {
     const east = Controller.make("east", { for: elsewhere, reconcile: () => Effect.succeed(Action.done) })
     assert.include(
       attempt({}, [east]),
-      "Ring: ring: controller east: Widget.v1.test.io@east: the sharder assigns objects of its own cluster alone"
+      "Ring: ring: controller east: Widget.v1.test.io@east: the sharder assigns only objects of its own cluster"
     )
   })
 })

@@ -46,9 +46,9 @@ export const defaults = {
 export interface Place {
   readonly ring: string
   readonly shard: string
-  /** What all controllers of the shard work on. */
+  /** The objects that the controllers of the shard are working on. */
   readonly desk: Desk
-  /** The kinds that are sharded themselves: see `Resource.qualifiedName`. */
+  /** Qualified names of the kinds that are sharded themselves: see `Resource.qualifiedName`. */
   readonly mains: ReadonlySet<string>
   /** Publishes to the other shards how far the writes of this one have come. */
   readonly tell: Effect.Effect<void>
@@ -61,7 +61,7 @@ export const shardLabel = (ring: string): string => `shard.alpha.sharding.timebe
 /** Label of an object: its shard must hand it back. */
 export const drainLabel = (ring: string): string => `drain.alpha.sharding.timebertt.dev/${ring}`
 
-/** The controller for what is assigned to a place. Throws on one whose objects nobody assigns. */
+/** The controller, restricted to what is assigned to a place. Throws if nobody assigns its objects. */
 export const confine = <R>(
   controller: Controller<R>,
   { desk, hear, mains, ring, shard, tell }: Place
@@ -75,8 +75,8 @@ export const confine = <R>(
   }
   if (resource.cluster !== undefined) {
     throw new Error(
-      `Ring: ${ring}: controller ${controller.name}: ${resource.id}: the sharder assigns objects of its own cluster alone, ` +
-        "so that no shard would get one of these: run it by another manager, with one leader or `per: \"object\"`"
+      `Ring: ${ring}: controller ${controller.name}: ${resource.id}: the sharder assigns only objects of its own ` +
+        "cluster, so no shard would get these: run it in another manager, with one leader or `per: \"object\"`"
     )
   }
   const [whose, asked] = [shardLabel(ring), drainLabel(ring)]
@@ -108,7 +108,7 @@ export const confine = <R>(
     return isAsked(delta.object) || isOwed || (own!.predicate?.(delta) ?? true)
   }
 
-  /** False when it has been handed back; else in how many milliseconds it may be. */
+  /** False if it was handed back; otherwise after how many milliseconds to try again. */
   const handBack = (resource: Resource.Any, object: KubeObject): Effect.Effect<false | number, KubeError, KubeClient> =>
     desk.handBack(
       object.metadata.uid,
@@ -134,7 +134,7 @@ export const confine = <R>(
     const client = yield* KubeClient
     const { uid } = object.metadata
     known.set(uid, false)
-    // Another shard may have written what is remembered of live reads.
+    // Another shard may have changed what live reads remember.
     const remembered = yield* Cache.Remembered
     remembered?.forget()
     const isKnown = finalize === undefined || Finalizer.has(object, finalize.finalizer)

@@ -12,9 +12,9 @@ import * as Alarm from "./Alarm.ts"
 import { monotonicMillis } from "./monotonic.ts"
 
 export interface Deadlines {
-  /** The time of a fiber begins now. */
+  /** Starts the timeout of a fiber. */
   readonly begin: (fiber: Fiber.Fiber<unknown, unknown>) => void
-  /** How a fiber ends, whose time has begun or is to begin yet. */
+  /** The exit of a fiber whose timeout has started or will start later. */
   readonly end: <A, E>(fiber: Fiber.Fiber<A, E>) => Effect.Effect<Exit.Exit<A, E | ReconcileTimeout>>
   /**
    * The exit of a fiber that has just started. If it is late, it is interrupted, and its exit is a `ReconcileTimeout`,

@@ -1,22 +1,22 @@
 /**
- * `Desk`: what is worked on in one process, by all of its controllers together.
+ * `Desk`: the objects that the controllers of one process are working on.
  *
- * Several controllers of a kind work on the same objects, each for itself. But an object is assigned to a process, and
- * handed back, as a whole: when the last of them has ended with it. None begins with it while it is being handed back.
+ * Several controllers of a kind work on the same objects independently. But an object is assigned to a process, and
+ * handed back, as a whole: after the last of them has finished with it. While it is being handed back, none starts.
  */
 import * as Effect from "effect/Effect"
 
 export const defaults = {
-  /** When who cannot have an object now may ask for it again, in milliseconds. */
+  /** The delay, in milliseconds, before asking again for an object that is not available. */
   pause: 1_000
 } as const
 
 export class Desk {
-  /** How many work on an object, by its uid. */
+  /** How many controllers work on an object, by its uid. */
   readonly #working = new Map<string, number>()
   readonly #leaving = new Set<string>()
 
-  /** Works on the object, unless it is being handed back: then it says in how many milliseconds to ask again. */
+  /** Works on the object. If it is being handed back, returns after how many milliseconds to ask again. */
   work<A, E, R>(uid: string, work: Effect.Effect<A, E, R>): Effect.Effect<A | number, E, R> {
     return Effect.suspend((): Effect.Effect<A | number, E, R> => {
       if (this.#leaving.has(uid)) return Effect.succeed(defaults.pause)
@@ -25,7 +25,7 @@ export class Desk {
     })
   }
 
-  /** Hands the object back, unless somebody works on it: then it says in how many milliseconds to ask again. */
+  /** Hands the object back. If a controller works on it, returns after how many milliseconds to ask again. */
   handBack<A, E, R>(uid: string, write: Effect.Effect<A, E, R>): Effect.Effect<A | number, E, R> {
     return Effect.suspend((): Effect.Effect<A | number, E, R> => {
       if (this.#working.has(uid) || this.#leaving.has(uid)) return Effect.succeed(defaults.pause)

@@ -208,7 +208,7 @@ export const start = Effect.fnUntraced(function*<R>(
   const kept = <RR>(source: Source.Source<RR>, emit: Source.Emit) =>
     Effect.provideService(Source.keepRunning(source, emit), Source.OnFailure, metrics.sourceFailed(source.name))
 
-  /** What surrounds writes that are none of a reconcile. */
+  /** For writes outside reconciles. */
   const led: Writing = { permit: leadership.permit, wrote: () => {}, mark }
 
   const sources = Effect.all(controller.sources.map((source) => kept(source, emit(source.name))), {

@@ -1,13 +1,13 @@
 /**
  * The condition `Stalled`: it shows on an object that was given up, until that is reconciled again.
  *
- * Only where the object can say it: in a custom resource whose status Schema has `conditions`, and whose objects are cached
- * whole. Nothing is lost to it: the conditions are written under the resourceVersion they were read at, and a race with
- * another writer is run again.
+ * Only a custom resource whose status Schema has `conditions`, and which is cached whole, can show it. Nothing is lost
+ * by it: the conditions are written under the resourceVersion at which they were read, and a lost race with another
+ * writer is retried.
  *
- * Several controllers of a kind have one such condition in common. Who has given up first says so, with its name before the
- * message; the others leave that alone, and take back no word of another as long as it is about the object as it is: each
- * write wakes all of them, and they would contradict each other for ever.
+ * Several controllers of a kind share this condition. The first to give up writes it, with its name before the message.
+ * The others neither replace nor remove it as long as it is for the object's current generation: each write wakes all
+ * of them, so they would undo each other's forever.
  *
  * Source: sigs.k8s.io/cli-utils, pkg/kstatus, "The conditions".
  */
@@ -48,7 +48,7 @@ const conditionsOf = (object: KubeObject): Said => {
 
 /** Whether objects of the resource have conditions. */
 export const canSay = (resource: Resource.Any): boolean => {
-  // What is not seen of the conditions would be lost.
+  // Conditions that the cache drops would be lost.
   if (resource.partial === true) return false
   const status: unknown = (resource as Partial<CustomResource>).schemas?.status
   return typeof status === "object" || typeof status === "function"
@@ -56,23 +56,23 @@ export const canSay = (resource: Resource.Any): boolean => {
     : false
 }
 
-/** What stands before a message, and says whose it is. */
+/** The prefix of a message, which says whose it is. */
 const signature = (controller: string): string => `${controller}: `
 
 const signed = (signature: string, message: string): string => `${signature}${message}`.slice(0, longest)
 
-/** Whether it is the word of another controller, about the object as it is. */
+/** Whether another controller wrote the condition, for the object's current generation. */
 const isOfAnother = (said: Conditions.Condition | undefined, object: KubeObject, controller: string): boolean =>
   said?.status === "True" && said.observedGeneration === object.metadata.generation &&
   !said.message.startsWith(signature(controller))
 
-/** Whether the object says that it was given up, and this controller may take that back. */
+/** Whether the object shows that it was given up, and this controller may remove that. */
 export const says = (object: KubeObject, controller: string): boolean => {
   const said = Conditions.get(conditionsOf(object), type)
   return said?.status === "True" && !isOfAnother(said, object, controller)
 }
 
-/** Whether the object says that of itself, as it is now, by whichever controller. */
+/** Whether the object shows just this, for its current generation, whichever controller wrote it. */
 export const saysSo = (object: KubeObject, reason: Reason, message: string): boolean => {
   const said = Conditions.get(conditionsOf(object), type)
   return said?.status === "True" && said.reason === reason &&
@@ -104,7 +104,7 @@ const write = <E>(
 const isRace = (error: unknown): boolean =>
   (error as { readonly reason?: { readonly _tag?: string } }).reason?._tag === "Conflict"
 
-/** Says that the object was given up, and why. */
+/** Shows on the object that it was given up, and why. */
 export const say = <E>(resource: Resource.Any, find: Find<E>, controller: string, reason: Reason, why: string) =>
   write(resource, find, (object, said) => {
     const message = signed(signature(controller), why)
@@ -113,7 +113,7 @@ export const say = <E>(resource: Resource.Any, find: Find<E>, controller: string
       : Conditions.state(object, said, { type, status: true, reason, message })
   })
 
-/** Takes back what was said. */
+/** Removes the condition. */
 export const takeBack = <E>(resource: Resource.Any, find: Find<E>, controller: string) =>
   write(
     resource,
@@ -122,7 +122,7 @@ export const takeBack = <E>(resource: Resource.Any, find: Find<E>, controller: s
       Effect.succeed(said !== undefined && says(object, controller) ? Conditions.remove(said, type) : said)
   )
 
-/** What is to be done where the server refuses the condition of every object. */
+/** Remedies if the server rejects the condition of every object. */
 const remedies: Partial<Record<KubeError["reason"]["_tag"], string>> = {
   Invalid:
     "make every field of the status Schema optional (Schema.optionalKey), since an object may have none of them yet",

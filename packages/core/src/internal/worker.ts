@@ -119,14 +119,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       (done) => done === false ? Action.awaitChange : typeof done === "number" ? Action.requeueAfter(done) : done
     )
 
-  /** Being admitted takes as long as it takes: what it waits for is no matter of the object. */
+  /** Starts the timeout only now: what admission waited for does not count. */
   const timed = <A, E, RR>(work: Effect.Effect<A, E, RR>): Effect.Effect<A, E, RR> =>
     Effect.withFiber((fiber) => {
       deadlines.begin(fiber)
       return work
     })
 
-  /** One run of one key: the action, or why not. */
+  /** One run of one key: the action, or why it failed. */
   const worked = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
     Effect.suspend(() => {
       const lastFailure = causes.get(item.key)
@@ -147,12 +147,12 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       })
     })
 
-  /** Whether it is the controller's own kind, whole or in part: the status is one. */
+  /** Whether it is the controller's own kind, or a projection of it: they share one status. */
   const isOwnKind = ({ cluster, group, plural, version }: Resource.Any): boolean =>
     group === resource.group && plural === resource.plural && version === resource.version &&
     cluster === resource.cluster
 
-  /** What an attempt writes, for the hot-loop watch and the echo filter. */
+  /** Takes the writes of an attempt, for the detection of hot loops and the filter of own writes. */
   const writing = (item: Item, object: KubeObject, writes: Array<Write>): Writing => ({
     permit: leadership.permit,
     mark: Crossing.guarded(resource, object, mark),
@@ -178,7 +178,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     )
   }
 
-  /** A word about the object, of which it is no failure of the object that it could not be written. */
+  /** Writes the condition of an object; that it cannot be written is no failure of the object. */
   const quietly = <E>(item: Item, object: KubeObject, word: Effect.Effect<void, E, KubeClient>) =>
     Stalled.canSay(resource)
       ? word.pipe(
