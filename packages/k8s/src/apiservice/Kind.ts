@@ -79,7 +79,7 @@ export const stored = <A extends KubeObject, Id extends string, R = never>(
 
 /**
  * One object for each object of another kind, or none if `make` returns none, or throws, which is logged. If two have
- * the same name, the later one wins.
+ * the same name, the later one wins; once that is gone, the other one is shown again.
  */
 export const derived = <A extends KubeObject, Id extends string, B extends KubeObject>(
   resource: CustomResource<A, Id>,

@@ -109,44 +109,57 @@ export const derived = Effect.fnUntraced(function*(
   const informer = yield* informers.get({ resource: source.from })
   const context = yield* Effect.context<never>()
   const fork = Effect.runForkWith(context)
-  /** The key of the object that was last derived from each object of the other kind. */
+  /** The key of what was last derived from each object of the other kind. */
   const shown = new Map<string, string>()
-  const idOf = ({ metadata: { name, namespace = "" } }: KubeObject) => storageKey(namespace, name)
-  const show = (object: KubeObject): Fault | undefined => {
+  /** The objects of the other kind from which each key is derived; the last one is served. */
+  const claims = new Map<string, ReadonlyArray<string>>()
+  const show = (object: KubeObject): ReadonlyArray<Fault> => {
+    const id = keyString(object)
     const made = source.make(object)
-    const key = made === undefined ? undefined : keyOf(made)
-    const before = shown.get(idOf(object))
-    if (before !== undefined && before !== key) remove(before)
-    if (made === undefined || key === undefined) {
-      shown.delete(idOf(object))
-      return undefined
-    }
+    if (made === undefined) return release(id)
+    const key = keyOf(made)
+    const faults = shown.get(id) === key ? [] : release(id)
     const why = put(made)
-    if (why === undefined) shown.set(idOf(object), key)
-    else shown.delete(idOf(object))
-    return faultOf(why)
+    shown.set(id, key)
+    claims.set(key, [...(claims.get(key) ?? []).filter((other) => other !== id), id])
+    return why === undefined ? faults : [...faults, [why], ...release(id)]
   }
-  const hide = (object: KubeObject): undefined => {
-    const key = shown.get(idOf(object))
-    shown.delete(idOf(object))
-    if (key !== undefined) remove(key)
-    return undefined
+  /** Nothing is derived from the object any more. If another one has the same key, that is served from now on. */
+  const release = (id: string): ReadonlyArray<Fault> => {
+    const key = shown.get(id)
+    if (key === undefined) return []
+    shown.delete(id)
+    const before = claims.get(key) ?? []
+    const left = before.filter((other) => other !== id)
+    if (left.length === 0) claims.delete(key)
+    else claims.set(key, left)
+    if (before.at(-1) !== id) return []
+    const next = informer.store.get(left.at(-1) ?? "")
+    if (next !== undefined) return attempt(next)
+    remove(key)
+    return []
   }
   /** One unexpected object must not stop the view. */
-  const attempt = (object: KubeObject): Fault | undefined => {
+  const attempt = (object: KubeObject): ReadonlyArray<Fault> => {
     try {
       return show(object)
     } catch (defect) {
-      hide(object)
       const what = `${served.kind} of ${source.from.kind} ${keyString(object)}`
-      return [`${what} is left out: \`make\` threw ${String(defect)}`, Cause.die(defect)]
+      return [
+        [`${what} is left out: \`make\` threw ${String(defect)}`, Cause.die(defect)],
+        ...release(keyString(object))
+      ]
     }
   }
   yield* informer.subscribe((deltas) => {
-    const faults = deltas.map((delta) =>
-      delta._tag === "Invalid" ? undefined : delta._tag === "Deleted" ? hide(delta.object) : attempt(delta.object)
+    const faults = deltas.flatMap((delta) =>
+      delta._tag === "Invalid"
+        ? []
+        : delta._tag === "Deleted"
+        ? release(keyString(delta.object))
+        : attempt(delta.object)
     )
-    if (faults.some((fault) => fault !== undefined)) fork(warned(faults))
+    if (faults.length > 0) fork(warned(faults))
   })
   return { synced: informer.synced, run: Effect.never } satisfies View as View
 })

@@ -4,7 +4,7 @@ import { Effect, Exit, Fiber, Logger, PubSub, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as ApiService from "../../src/ApiService.ts"
 import { ClusterRole, ClusterRoleBinding } from "../../src/kinds/rbac.v1.ts"
-import { Namespace, Pod } from "../../src/kinds/core.v1.ts"
+import { ConfigMap, Namespace, Pod } from "../../src/kinds/core.v1.ts"
 import * as Crd from "../../src/Crd.ts"
 import { type Answer, cluster, direct, FarmPod, farmPods, Llama, llama, serve, service } from "./support.ts"
 
@@ -498,6 +498,52 @@ describe("views", () => {
         yield* TestClock.adjust("1 second")
         assert.lengthOf(expect(yield* call("GET", "farmpods"), 200).items, shown, note)
       }
+    })
+  )
+
+  it_(
+    "of two objects with one name show the later, and the other again when that is gone or has another name",
+    Effect.gen(function*() {
+      yield* TestClock.adjust("10 minutes")
+      const client = yield* KubeClient.KubeClient
+      const named = ApiService.derived(FarmPod, {
+        from: ConfigMap,
+        make: ({ data = {}, metadata: { namespace } }) =>
+          data["as"] === undefined
+            ? undefined
+            : {
+              metadata: { name: data["as"], namespace, labels: { note: data["note"] ?? "fit" } },
+              spec: { containers: Number(data["containers"]) }
+            }
+      })
+      const { call } = yield* direct(farm(named))
+      const shown = Effect.map(
+        Effect.andThen(TestClock.adjust("1 second"), call("GET", "farmpods")),
+        (answer) => expect(answer, 200).items.map(({ metadata, spec }: any) => `${metadata.name} ${spec.containers}`)
+      )
+      const put = (name: string, as: string, containers: string) =>
+        client.create(ConfigMap, { metadata: { namespace: "default", name }, data: { as, containers } })
+      const change = (name: string, data: Record<string, string>) =>
+        client.patch(ConfigMap, { namespace: "default", name }, KubeClient.Patch.merge({ data }))
+      yield* put("a", "x", "1")
+      yield* put("b", "x", "2")
+      assert.deepStrictEqual(yield* shown, ["x 2"])
+      yield* client.delete(ConfigMap, { namespace: "default", name: "a" })
+      assert.deepStrictEqual(yield* shown, ["x 2"], "the earlier one is gone")
+      yield* put("a", "x", "1")
+      assert.deepStrictEqual(yield* shown, ["x 1"])
+      yield* change("b", { as: "y" })
+      assert.deepStrictEqual(yield* shown, ["x 1", "y 2"], "the earlier one has another name")
+      yield* change("b", { as: "x" })
+      assert.deepStrictEqual(yield* shown, ["x 2"])
+      yield* change("b", { note: "no label's value" })
+      assert.deepStrictEqual(yield* shown, ["x 1"], "the later one cannot be shown")
+      yield* change("b", { note: "fit" })
+      assert.deepStrictEqual(yield* shown, ["x 2"])
+      yield* client.delete(ConfigMap, { namespace: "default", name: "b" })
+      assert.deepStrictEqual(yield* shown, ["x 1"], "the later one is gone")
+      yield* client.delete(ConfigMap, { namespace: "default", name: "a" })
+      assert.deepStrictEqual(yield* shown, [])
     })
   )
 
