@@ -6,6 +6,10 @@
  * Once everybody has had time to learn of it, it signs a new certificate (`Issue`). The old authority is dropped only
  * when its certificates are no longer served (`DropAuthorities`). The `overlap` lies between two steps.
  *
+ * Replicas may disagree about the hosts, for instance while a new version with another Service is rolled out. A
+ * certificate that is replaced because it lacks a host keeps its other hosts, so that the replicas do not replace each
+ * other's for ever. It loses them at its next renewal.
+ *
  * `plan` decides, and knows no time but its argument; `perform` executes a step. `toSecret` and `fromSecret` convert a
  * keyring to a Secret and back; invalid contents count as no keyring, and are replaced as a whole.
  */
@@ -49,8 +53,13 @@ export type Step =
   /** Replace everything: nothing can be reused. */
   | { readonly _tag: "Make"; readonly why: string }
   | { readonly _tag: "AddAuthority"; readonly why: string }
-  /** `settled`: only if the bundle is trusted everywhere. */
-  | { readonly _tag: "Issue"; readonly why: string; readonly settled?: true }
+  /** `settled`: only if the bundle is trusted everywhere. `also`: hosts besides those of the policy. */
+  | {
+    readonly _tag: "Issue"
+    readonly why: string
+    readonly settled?: true
+    readonly also?: ReadonlyArray<string>
+  }
   | { readonly _tag: "DropAuthorities"; readonly why: string; readonly settled: true }
 
 export const secretType = "kubernetes.io/tls"
@@ -79,6 +88,10 @@ const isEarly = (certificate: NodeCrypto.X509Certificate, now: number): boolean 
 const has = (certificate: NodeCrypto.X509Certificate, host: string): boolean =>
   (Net.isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined
 
+/** The hosts that a certificate of this module names. */
+const hostsOf = ({ subjectAltName = "" }: NodeCrypto.X509Certificate): ReadonlyArray<string> =>
+  [...subjectAltName.matchAll(/(?:DNS|IP Address):([^,\s]+)/g)].map(([, host]) => host!)
+
 const signs = (authority: NodeCrypto.X509Certificate, certificate: NodeCrypto.X509Certificate): boolean =>
   certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
 
@@ -102,7 +115,9 @@ export const plan = (keyring: Keyring | undefined, now: number, policy: Policy):
     return { _tag: "Issue", why: "the certificate is signed by an authority that is not in the bundle" }
   }
   const missing = policy.hosts.find((host) => !has(serving, host))
-  if (missing !== undefined) return { _tag: "Issue", why: `the certificate does not name ${missing}` }
+  if (missing !== undefined) {
+    return { _tag: "Issue", why: `the certificate does not name ${missing}`, also: hostsOf(serving) }
+  }
 
   const settled = keyring.changedAt + millis(policy.overlap ?? defaults.overlap)
   if (signer !== newest) {
@@ -150,7 +165,11 @@ export const perform = (
         }
       }
       case "Issue":
-        return { ...keyring, serving: yield* issue(newest, now, policy), changedAt: now }
+        return {
+          ...keyring,
+          serving: yield* issue(newest, now, { ...policy, hosts: [...new Set([...policy.hosts, ...step.also ?? []])] }),
+          changedAt: now
+        }
       case "DropAuthorities":
         return { ...keyring, authorities: [newest.certPem], changedAt: now }
     }

@@ -102,11 +102,32 @@ describe("Keyring", () => {
       const moved = { ...policy, hosts: [...policy.hosts, "hooks.example.org"] }
       assert.deepStrictEqual(Keyring.plan(keyring, start, moved), {
         _tag: "Issue",
-        why: "the certificate does not name hooks.example.org"
+        why: "the certificate does not name hooks.example.org",
+        also: policy.hosts
       })
       assert.strictEqual(Keyring.plan(keyring, start + 91 * day, policy)._tag, "Issue")
       assert.strictEqual(Keyring.plan(keyring, start + 731 * day, policy)._tag, "Make")
       assert.strictEqual(Keyring.plan({ ...keyring, serving: other.serving }, start, policy)._tag, "Issue")
+    }))
+
+  it.effect("replicas that disagree about the hosts agree on a certificate with all of them", () =>
+    Effect.gen(function*() {
+      const policies = ["old", "new", "::1", "10.0.0.1"].map((host): Keyring.Policy => ({ hosts: [host, "shared"] }))
+      let keyring = (yield* step(undefined, start, policies[0]))!.keyring
+      let issued = 0
+      for (let round = 0; round < 3; round++) {
+        for (const by of policies) {
+          const next = yield* step(keyring, start, by)
+          if (next === undefined) continue
+          assert.strictEqual(next.tag, "Issue")
+          keyring = next.keyring
+          issued += 1
+        }
+      }
+      assert.strictEqual(issued, policies.length - 1)
+      // One that is alone by then has a certificate of its own again.
+      const renewed = (yield* step(keyring, start + 60 * day, policies[1]))!.keyring
+      assert.strictEqual(new X509Certificate(renewed.serving.certPem).subjectAltName, "DNS:new, DNS:shared")
     }))
 
   it.effect("what was made by a clock that is ahead is replaced by the first whose clock is not", () =>
