@@ -137,6 +137,17 @@ describe("Endpoints.answer", () => {
           `controller_runtime_max_concurrent_reconciles{controller="same",manager="${manager}"} 1`
         )
       }
+      yield* start("one")
+      yield* TestClock.adjust("1 second")
+      const namesakes = (yield* get("/metrics")).body
+      const checks = (yield* get("/readyz?verbose")).body
+      for (const manager of ["one-0", "one-1", "two"]) {
+        assert.include(
+          namesakes,
+          `controller_runtime_max_concurrent_reconciles{controller="same",manager="${manager}"} 1`
+        )
+        assert.include(checks, `[+]${manager}/controller:same ok`)
+      }
     }).pipe(Effect.provide(cluster(Gadget))))
 })
 

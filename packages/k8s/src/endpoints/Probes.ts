@@ -7,7 +7,7 @@
  * that needs a conversion would never succeed if the Pod had to complete it before it is called.
  *
  * `/healthz` is the old name of `/livez`. If a process has several managers, the names of their checks start with the
- * manager's name or number.
+ * manager's name or number; with both if several have that name.
  */
 import * as Health from "@effect-operator/core/Health"
 import type * as Manager from "@effect-operator/core/Manager"
@@ -16,9 +16,14 @@ import { type Answer, type Asked, notFound, text } from "./Answer.ts"
 
 type Managers = ReadonlyArray<Manager.Manager["Service"]>
 
-/** A manager's prefix among several; just its name, if any, if it is the only one. */
-export const label = (managers: Managers, i: number): string =>
-  managers.length < 2 ? managers[i]?.name ?? "" : managers[i]?.name ?? String(i)
+/** A manager's prefix among several, different for each; just its name, if any, if it is the only one. */
+export const label = (managers: Managers, i: number): string => {
+  const name = managers[i]?.name
+  if (managers.length < 2) return name ?? ""
+  if (name === undefined) return String(i)
+  const namesakes = managers.filter((manager) => manager.name === name)
+  return namesakes.length < 2 ? name : `${name}-${namesakes.indexOf(managers[i]!)}`
+}
 
 const checks = Effect.fnUntraced(function*(
   managers: Managers,
