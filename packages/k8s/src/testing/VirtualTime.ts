@@ -10,6 +10,8 @@
  * Randomness comes from a seed, so jitter, names and uids are the same in every run, and a test either always passes or
  * always fails. `Random.withSeed(test, seed)` around the test uses another sequence.
  *
+ * All layers of a test share one clock, so several clusters in a test live in the same time.
+ *
  * Tests call `TestClock.adjust` and `TestClock.setTime` as usual. Outside a test (if the clock is not a `TestClock`)
  * the layer does nothing.
  */
@@ -137,53 +139,81 @@ const chance = Effect.contextWith((context: Context.Context<never>) => {
   return given === undefined ? Random.withSeed(Random.Random, defaults.seed) : Effect.succeed(given)
 })
 
+/** A test clock that waits for the fibers in its tally. */
+interface Patience {
+  readonly clock: TestClock.TestClock
+  readonly tally: Tally
+}
+
+/** The patience of each test clock, also under the clock that it became. */
+const known = new WeakMap<Clock.Clock, Patience>()
+
+/** One for all layers of a test: each wakes only its own sleepers, so a second one would keep its program asleep. */
+const patienceOf = (clock: TestClock.TestClock): Effect.Effect<Patience> =>
+  Effect.suspend(() => {
+    const found = known.get(clock)
+    return found === undefined
+      ? Effect.tap(make(clock), (made) => {
+        known.set(clock, made).set(made.clock, made)
+        return Effect.void
+      })
+      : Effect.succeed(found)
+  })
+
+const make = Effect.fnUntraced(function*(clock: TestClock.TestClock): Effect.fn.Return<Patience> {
+  const tally = new Tally()
+  const sleepers = new DelayHeap<Latch.Latch>()
+  const moving = yield* Semaphore.make(1)
+  let hasSlept = false
+  const now = () => clock.currentTimeMillisUnsafe()
+  const moveTo = Effect.fnUntraced(function*(end: () => number) {
+    yield* tally.idle
+    const by = end()
+    for (let next = sleepers.peek(); next !== undefined && next.at <= by; next = sleepers.peek()) {
+      sleepers.pop()
+      if (next.at > now()) yield* clock.setTime(next.at)
+      next.value.openUnsafe()
+      yield* tally.idle
+    }
+    yield* clock.setTime(by)
+    yield* tally.idle
+  }, moving.withPermits(1))
+  const patient: TestClock.TestClock = {
+    ...clock,
+    sleep: (duration) =>
+      Effect.suspend(() => {
+        const at = now() + Duration.toMillis(duration)
+        if (at <= now()) return Effect.void
+        const latch = Latch.makeUnsafe()
+        const slot = sleepers.push(at, latch)
+        // The first sleep also uses the test clock, which then warns if nobody moves it.
+        const asleep = hasSlept ? latch.await : clock.sleep(duration)
+        hasSlept = true
+        return Effect.ensuring(asleep, Effect.sync(() => sleepers.remove(slot)))
+      }),
+    adjust: (duration) => moveTo(() => now() + Duration.toMillis(Duration.fromInputUnsafe(duration))),
+    setTime: (timestamp) => moveTo(() => timestamp)
+  }
+  return { clock: patient, tally }
+})
+
 /** The test's clock and scheduler, made to wait for each other, and its seeded randomness. */
 export const layer: Layer.Layer<never> = Layer.effectContext(
   Effect.gen(function*() {
-    const clock = yield* Clock.Clock
-    if (!isTestClock(clock)) return Context.empty()
+    const given = yield* Clock.Clock
+    if (!isTestClock(given)) return Context.empty()
     // A fiber yields after a number of operations: those before this point must not decide where the test yields.
     yield* Effect.yieldNow
-    const tally = new Tally()
-    const sleepers = new DelayHeap<Latch.Latch>()
-    const moving = yield* Semaphore.make(1)
-    let hasSlept = false
-    const now = () => clock.currentTimeMillisUnsafe()
-    const moveTo = Effect.fnUntraced(function*(end: () => number) {
-      yield* tally.idle
-      const by = end()
-      for (let next = sleepers.peek(); next !== undefined && next.at <= by; next = sleepers.peek()) {
-        sleepers.pop()
-        if (next.at > now()) yield* clock.setTime(next.at)
-        next.value.openUnsafe()
-        yield* tally.idle
-      }
-      yield* clock.setTime(by)
-      yield* tally.idle
-    }, moving.withPermits(1))
-    const patient: TestClock.TestClock = {
-      ...clock,
-      sleep: (duration) =>
-        Effect.suspend(() => {
-          const at = now() + Duration.toMillis(duration)
-          if (at <= now()) return Effect.void
-          const latch = Latch.makeUnsafe()
-          const slot = sleepers.push(at, latch)
-          // The first sleep also uses the test clock, which then warns if nobody moves it.
-          const asleep = hasSlept ? latch.await : clock.sleep(duration)
-          hasSlept = true
-          return Effect.ensuring(asleep, Effect.sync(() => sleepers.remove(slot)))
-        }),
-      adjust: (duration) => moveTo(() => now() + Duration.toMillis(Duration.fromInputUnsafe(duration))),
-      setTime: (timestamp) => moveTo(() => timestamp)
-    }
+    const { clock, tally } = yield* patienceOf(given)
+    const scheduler = yield* Scheduler.Scheduler
     return Context.empty().pipe(
-      Context.add(Clock.Clock, patient),
+      Context.add(Clock.Clock, clock),
       // Nobody moves the clock while a test is torn down, so draining would wait forever.
       Context.add(Manager.Drain, 0),
       Context.add(Random.Random, yield* chance),
       Context.add(Moment, tally),
-      Context.add(Scheduler.Scheduler, tally.counting(yield* Scheduler.Scheduler))
+      // Within another of these layers, tasks are counted already.
+      Context.add(Scheduler.Scheduler, given === clock ? scheduler : tally.counting(scheduler))
     )
   })
 )
