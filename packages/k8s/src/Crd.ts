@@ -15,6 +15,7 @@ import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Schedule from "effect/Schedule"
+import * as ConversionPatch from "./crd/ConversionPatch.ts"
 import * as FieldPaths from "./crd/FieldPaths.ts"
 import { CustomResourceDefinition, type JSONSchemaProps } from "./kinds/apiextensions.v1.ts"
 import { type Fault, fromSchema } from "./OpenApiSchema.ts"
@@ -165,29 +166,15 @@ const version = (resource: CustomResource, served: boolean, storage: boolean): V
   }
 }
 
-/** The patch that updates an existing definition. A webhook keeps its `caBundle`, which the webhook's server sets. */
+/** The patch that updates an existing definition. */
 const update = ({ metadata: { annotations = {}, labels = {} }, spec }: Manifest) => {
   const { conversion, names } = spec
-  const clientConfig = conversion?.webhook?.clientConfig
-  const service = clientConfig?.service
   return KubeClient.Patch.merge({
     metadata: { annotations, labels },
     spec: {
       ...spec,
       names: { shortNames: null, categories: null, ...names },
-      ...(conversion === undefined ? {} : {
-        conversion: {
-          ...conversion,
-          webhook: clientConfig === undefined ? null : {
-            ...conversion.webhook,
-            clientConfig: {
-              url: null,
-              ...clientConfig,
-              service: service === undefined ? null : { path: null, port: null, ...service }
-            }
-          }
-        }
-      })
+      ...(conversion === undefined ? {} : { conversion: ConversionPatch.make(conversion) })
     }
   })
 }

@@ -13,6 +13,7 @@
 import type * as Resource from "@effect-operator/core/Resource"
 import * as Effect from "effect/Effect"
 import * as KubeClient from "@effect-operator/core/KubeClient"
+import * as ConversionPatch from "../crd/ConversionPatch.ts"
 import {
   MutatingWebhookConfiguration,
   ValidatingWebhookConfiguration,
@@ -130,11 +131,12 @@ export const install = Effect.fn("Webhook.install")(function*(hooks: ReadonlyArr
     yield* client.apply(resource as Resource.Any, configuration as never, { force: true })
   }
   for (const { _tag, resource } of hooks) {
-    if (_tag !== "Conversion") continue
+    const converted = _tag === "Conversion" ? conversion(hooks, resource, options.reachable) : undefined
+    if (converted === undefined) continue
     yield* client.patch(
       CustomResourceDefinition,
       { name: `${resource.plural}.${resource.group}` },
-      KubeClient.Patch.merge({ spec: { conversion: conversion(hooks, resource, options.reachable) } })
+      KubeClient.Patch.merge({ spec: { conversion: ConversionPatch.make(converted) } })
     )
   }
 })

@@ -1,10 +1,11 @@
 import { KubeClient } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { Namespace, Pod, Secret } from "../../src/kinds/index.ts"
+import { CustomResourceDefinition, Namespace, Pod, Secret } from "../../src/kinds/index.ts"
 import { TestCluster, TestWebhooks } from "../../src/testing/index.ts"
+import * as Certificates from "../../src/Certificates.ts"
 import * as Webhook from "../../src/Webhook.ts"
-import { hooks, service } from "./support.ts"
+import { Database, hooks, service } from "./support.ts"
 
 const no = { validate: () => Webhook.deny("no") }
 
@@ -47,4 +48,32 @@ describe("Configurations", () => {
     const somewhere = Webhook.validating(Pod, { ...no, namespaceSelector: { matchLabels: { checked: "yes" } } })
     assert.deepStrictEqual(selectors([everywhere, somewhere]), [{}, { matchLabels: { checked: "yes" } }])
   })
+
+  it.effect("a conversion that is reached in another way is reached in that way alone", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient.KubeClient
+      const all = [
+        Webhook.conversion(Database, { convert: (object, apiVersion) => Effect.succeed({ ...object, apiVersion }) })
+      ]
+      const path = "/convert-shop-example-com-database"
+      const caBundle = Buffer.from((yield* Certificates.authority({ now: 0 })).certPem).toString("base64")
+      const key = { name: "databases.shop.example.com" }
+      const installed = (reachable: Parameters<typeof Webhook.install>[1]["reachable"]) =>
+        Effect.gen(function*() {
+          yield* Webhook.install(all, { name: "all", reachable })
+          const { spec } = yield* client.get(CustomResourceDefinition, key)
+          return spec.conversion?.webhook?.clientConfig
+        })
+      assert.deepStrictEqual(yield* installed({ service: { ...service, port: 9443 } }), {
+        service: { ...service, path, port: 9443 }
+      })
+      const bundle = { spec: { conversion: { webhook: { clientConfig: { caBundle } } } } }
+      yield* client.patch(CustomResourceDefinition, key, KubeClient.Patch.merge(bundle))
+      assert.deepStrictEqual(yield* installed({ service }), { service: { ...service, path, port: 443 }, caBundle })
+      assert.deepStrictEqual(yield* installed({ url: "https://127.0.0.1:1" }), {
+        url: `https://127.0.0.1:1${path}`,
+        caBundle
+      })
+      assert.deepStrictEqual(yield* installed({ service }), { service: { ...service, path, port: 443 }, caBundle })
+    }).pipe(Effect.provide(TestCluster.layer({ resources: [Database] }))))
 })
