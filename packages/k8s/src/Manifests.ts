@@ -23,6 +23,7 @@ import * as Crd from "./Crd.ts"
 import * as Lease from "./manifests/Lease.ts"
 import type { Manifest } from "./manifests/Manifest.ts"
 import * as Permissions from "./manifests/Permissions.ts"
+import * as PodEnvironment from "./manifests/PodEnvironment.ts"
 import * as Ring from "./manifests/Ring.ts"
 import * as UserRoles from "./manifests/UserRoles.ts"
 import * as Workload from "./manifests/Workload.ts"
@@ -80,7 +81,7 @@ export interface Options {
   readonly userRoles?: boolean | undefined
   /** Requests and limits of the container. */
   readonly quantities?: Workload.Options["resources"]
-  /** Additional environment variables. */
+  /** Additional environment variables. Ports and grace period follow them. */
   readonly env?: Readonly<Record<string, string>> | undefined
 }
 
@@ -200,16 +201,6 @@ const checkReplicas = ({ controllers, leaderElection, replicas = defaults.replic
   )
 }
 
-/** Throws if only `env` sets how leases are divided: the generated permissions would not match. */
-const checkEnvironment = (options: Options): void => {
-  const per = options.env?.["EFFECT_OPERATOR_LEASE_PER"]
-  if (per === undefined || per === (leaseOf(options)?.per ?? "manager")) return
-  throw new Error(
-    `Manifests: env: EFFECT_OPERATOR_LEASE_PER: ${JSON.stringify(per)}: the permissions are derived from ` +
-      `\`leaderElection\`: set \`leaderElection: { per: ${JSON.stringify(per)} }\`, and remove the variable`
-  )
-}
-
 const workloadOf = (options: Options): Workload.Options => ({
   ...options,
   lease: leaseOf(options),
@@ -222,8 +213,9 @@ const workloadOf = (options: Options): Workload.Options => ({
 /** The Deployment: unprivileged, with a grace period long enough to drain. */
 export const deployment = (options: Options): ReadonlyArray<Manifest> => {
   checkReplicas(options)
-  checkEnvironment(options)
-  return [Workload.deployment(workloadOf(options))]
+  const workload = workloadOf(options)
+  PodEnvironment.check(workload)
+  return [Workload.deployment(workload)]
 }
 
 /** The webhook configurations without `caBundle`, which the operator fills in. */

@@ -163,6 +163,54 @@ it("a lease that only the environment speaks of is refused: the permissions woul
   )
 })
 
+it("a variable that contradicts what the permissions are derived from is refused, and one that agrees is not", () => {
+  const stream = (env: Record<string, string>, more: Partial<Manifests.Options> = {}) =>
+    Manifests.stream({ ...options(false), ...more, env })
+  for (
+    const [name, value, remedy, more] of [
+      ["EFFECT_OPERATOR_LEADER_ELECTION", "false", "leaderElection: false", { leaderElection: false }],
+      ["EFFECT_OPERATOR_LEASE_NAME", "other", "name: \"other\"", { name: "other" }],
+      ["EFFECT_OPERATOR_LEASE_NAMESPACE", "other", "namespace: \"other\"", { namespace: "other" }],
+      ["EFFECT_OPERATOR_METRICS_AUTHENTICATION", "true", "authentication: true", { authentication: true }]
+    ] as const
+  ) {
+    assert.throws(() => stream({ [name]: value }), `set \`${remedy}\`, and remove the variable`)
+    assert.doesNotThrow(() => stream({ [name]: value }, more))
+  }
+})
+
+it("ports and grace period are those of the variables that the pod gets", () => {
+  const hooks = [Webhook.validating(Widget, { validate: () => Effect.void })]
+  const of = (env: Record<string, string>) => {
+    const all = Manifests.stream({ ...options(false), webhooks: hooks, drain: "1 minute", env })
+    const [deployment] = all.filter(({ kind }) => kind === "Deployment") as [any]
+    const [container] = deployment.spec.template.spec.containers
+    const names = container.env.map(({ name }: { readonly name: string }) => name)
+    assert.deepStrictEqual(names, [...new Set(names)], "each once")
+    return {
+      grace: deployment.spec.template.spec.terminationGracePeriodSeconds,
+      ports: Object.fromEntries(container.ports.map(({ containerPort, name }: any) => [name, containerPort])),
+      services: all.filter(({ kind }) => kind === "Service").map(({ metadata: { name } }) => name)
+    }
+  }
+  assert.deepStrictEqual(of({ EFFECT_OPERATOR_DRAIN: "5m", EFFECT_OPERATOR_LINGER: "20 seconds" }).grace, 330)
+  assert.deepStrictEqual(
+    of({
+      EFFECT_OPERATOR_METRICS_ADDRESS: "0",
+      EFFECT_OPERATOR_PROBES_ADDRESS: ":9081",
+      EFFECT_OPERATOR_WEBHOOKS_ADDRESS: "[::]:9444"
+    }),
+    { grace: 75, ports: { probes: 9081, webhooks: 9444 }, services: ["widgets-webhook"] }
+  )
+  assert.deepStrictEqual(of({ EFFECT_OPERATOR_METRICS_ADDRESS: ":9080" }), {
+    grace: 75,
+    ports: { metrics: 9080, probes: 8081, webhooks: 9443 },
+    services: ["widgets-metrics", "widgets-webhook"]
+  })
+  assert.throws(() => of({ EFFECT_OPERATOR_PROBES_ADDRESS: "0" }), "it is called by the cluster: give it an address")
+  assert.throws(() => of({ EFFECT_OPERATOR_DRAIN: "long" }), "EFFECT_OPERATOR_DRAIN: \"long\": must be a duration")
+})
+
 it("a controller that finalizes may patch its kind, for the finalizer", () => {
   assert.strictEqual(granted(Manifests.rules(options(true))[""])["widgets.example.com"], "get,list,patch,watch")
 })

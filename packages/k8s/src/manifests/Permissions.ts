@@ -135,7 +135,6 @@ export const of = (options: Options): ReadonlyArray<Permission> => {
   }
   for (const { names, namespaces, resource, subresource, verbs } of options.writes) {
     if (resource.cluster !== undefined) continue
-    if (resource.cluster !== undefined) continue
     const what = subresource === undefined ? resource.plural : `${resource.plural}/${subresource}`
     for (const verb of verbs) {
       allow("declared", resource, what, [verb], { namespaces, names: verb === "create" ? undefined : names })

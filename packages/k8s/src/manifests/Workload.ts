@@ -15,8 +15,10 @@ import * as Endpoints from "../Endpoints.ts"
 import * as Probes from "../endpoints/Probes.ts"
 import * as Linger from "../Linger.ts"
 import * as HttpsServer from "../webhook/HttpsServer.ts"
+import * as WebhookAddress from "../webhook/WebhookAddress.ts"
 import type { Lease } from "./Lease.ts"
 import type { Manifest } from "./Manifest.ts"
+import * as PodEnvironment from "./PodEnvironment.ts"
 
 export const defaults = {
   replicas: 1,
@@ -56,12 +58,19 @@ export const apiServiceService = (name: string): string => `${name}-api`
 
 const portOf = (address: string): number => Number(address.slice(address.lastIndexOf(":") + 1))
 
-const ports = ({ apiService, webhooks }: Pick<Options, "apiService" | "webhooks">) => [
-  { name: "metrics", containerPort: portOf(Endpoints.defaults.metrics) },
-  { name: "probes", containerPort: portOf(Endpoints.defaults.probes) },
-  ...(webhooks ? [{ name: "webhooks", containerPort: portOf(HttpsServer.defaults.address) }] : []),
-  ...(apiService ? [{ name: "api", containerPort: portOf(ApiServiceServer.defaults.address) }] : [])
-]
+const ports = ({ apiService, env = {}, webhooks }: Pick<Options, "apiService" | "env" | "webhooks">) => {
+  const metrics = PodEnvironment.port(env, "EFFECT_OPERATOR_METRICS_ADDRESS", Endpoints.defaults.metrics)
+  const probes = PodEnvironment.needed(env, "EFFECT_OPERATOR_PROBES_ADDRESS", Endpoints.defaults.probes)
+  const hooks = PodEnvironment.needed(env, WebhookAddress.variable, HttpsServer.defaults.address)
+  return [
+    ...(metrics === undefined ? [] : [{ name: "metrics", containerPort: metrics }]),
+    { name: "probes", containerPort: probes },
+    ...(webhooks ? [{ name: "webhooks", containerPort: hooks }] : []),
+    ...(apiService ? [{ name: "api", containerPort: portOf(ApiServiceServer.defaults.address) }] : [])
+  ]
+}
+
+const showsMetrics = (options: Options): boolean => ports(options).some(({ name }) => name === "metrics")
 
 /** Whether the API server calls it. */
 const isCalled = ({ apiService, webhooks }: Options): boolean => apiService || webhooks
@@ -79,7 +88,7 @@ const fromField = (name: string, fieldPath: string) => ({ name, valueFrom: { fie
 
 const environment = (options: Options) => {
   const { authentication, drain, env = {}, lease, linger } = options
-  return [
+  const own = [
     fromField("POD_NAMESPACE", "metadata.namespace"),
     fromField("EFFECT_OPERATOR_IDENTITY", "metadata.name"),
     ...(lease === undefined ? [] : [
@@ -90,15 +99,21 @@ const environment = (options: Options) => {
     ]),
     ...(drain === undefined ? [] : [duration("EFFECT_OPERATOR_DRAIN", drain)]),
     ...(linger === undefined || !isCalled(options) ? [] : [duration(Linger.variable, linger)]),
-    ...(authentication ? [{ name: "EFFECT_OPERATOR_METRICS_AUTHENTICATION", value: "true" }] : []),
+    ...(authentication ? [{ name: "EFFECT_OPERATOR_METRICS_AUTHENTICATION", value: "true" }] : [])
+  ]
+  // A server-side apply refuses a name that is there twice.
+  return [
+    ...own.filter(({ name }) => !Object.hasOwn(env, name)),
     ...Object.entries(env).map(([name, value]) => ({ name, value }))
   ]
 }
 
 export const deployment = (options: Options): Manifest => {
-  const { drain = Manager.defaults.drain, image, lease, name, namespace, resources = defaults.resources } = options
+  const { env = {}, image, lease, name, namespace, resources = defaults.resources } = options
   const labels = labelsOf(name)
-  const lingered = isCalled(options) ? seconds(options.linger ?? Linger.defaults.linger) : 0
+  const drain = PodEnvironment.duration(env, "EFFECT_OPERATOR_DRAIN", options.drain ?? Manager.defaults.drain)
+  const linger = PodEnvironment.duration(env, Linger.variable, options.linger ?? Linger.defaults.linger)
+  const lingered = isCalled(options) ? seconds(linger) : 0
   return {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -153,7 +168,11 @@ const service = (
 
 /** The Services for metrics and, if needed, for webhooks and the API. */
 export const services = (options: Options): ReadonlyArray<Manifest> => [
-  service(options, "metrics", { name: "metrics", port: portOf(Endpoints.defaults.metrics), targetPort: "metrics" }),
+  ...(showsMetrics(options)
+    ? [
+      service(options, "metrics", { name: "metrics", port: portOf(Endpoints.defaults.metrics), targetPort: "metrics" })
+    ]
+    : []),
   ...(options.webhooks ? [service(options, "webhook", { name: "webhooks", port: 443, targetPort: "webhooks" })] : []),
   ...(options.apiService ? [service(options, "api", { name: "api", port: 443, targetPort: "api" })] : [])
 ]
@@ -168,11 +187,13 @@ export const networkPolicy = (options: Options): Manifest => {
       podSelector: { matchLabels: labelsOf(name) },
       policyTypes: ["Ingress"],
       ingress: [
-        {
-          // Label the scraper's namespace: `kubectl label namespace monitoring metrics=enabled`.
-          from: [{ namespaceSelector: { matchLabels: { metrics: "enabled" } } }],
-          ports: [{ protocol: "TCP", port: "metrics" }]
-        },
+        ...(showsMetrics(options)
+          ? [{
+            // Label the scraper's namespace: `kubectl label namespace monitoring metrics=enabled`.
+            from: [{ namespaceSelector: { matchLabels: { metrics: "enabled" } } }],
+            ports: [{ protocol: "TCP", port: "metrics" }]
+          }]
+          : []),
         // The API server is not a pod that a selector could match.
         ...(options.webhooks ? [{ ports: [{ protocol: "TCP", port: "webhooks" }] }] : []),
         ...(options.apiService ? [{ ports: [{ protocol: "TCP", port: "api" }] }] : [])
