@@ -1,6 +1,8 @@
 /** `get`, `list` and `watch`, served from the log; see `Reading` for pages and versions. */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import type { WireEvent } from "@effect-operator/core/WatchEvent"
 import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import { missing, nameFault, storageKey } from "../api/Identity.ts"
 import * as Reading from "../api/Reading.ts"
 import type * as Representation from "../api/Representation.ts"
@@ -21,6 +23,18 @@ export const get = Effect.fnUntraced(function*(exchange: Exchange) {
   return { _tag: "Object", status: 200, object } as const satisfies Representation.Answer
 })
 
+/**
+ * Why a watch or a further page cannot start at a version that this server has not reached. It is from another
+ * replica, or from a process before this one whose clock was ahead. A watch that waited for it would be silent until
+ * then, although there are changes.
+ */
+const foreign = ({ core }: Exchange, revision: number): StatusError.StatusError | undefined =>
+  revision > core.storage.revision
+    ? StatusError.expired(
+      `resource version ${revision} is not one of this server, which is at ${core.storage.revision}`
+    )
+    : undefined
+
 /** The selectors and the resourceVersion in the query. */
 const asked = Effect.fnUntraced(function*(exchange: Exchange) {
   const parsed = yield* Effect.fromResult(Selecting.parse(exchange.request))
@@ -37,6 +51,8 @@ export const list = Effect.fnUntraced(function*(exchange: Exchange) {
   if (wanted !== undefined && parameter(request, "continue") === undefined) yield* Reading.reached(core.storage, wanted)
   const single = Reading.isSingle(exchange, fields)
   const { from, listing: { get, keys }, revision } = yield* Effect.fromResult(Reading.plan(exchange, wanted, single))
+  const unknown = foreign(exchange, revision)
+  if (unknown !== undefined) return yield* Effect.fail(unknown)
   const whole = single || (parameter(request, "resourceVersion") === "0" && from === undefined)
   const limit = (whole ? 0 : Number(parameter(request, "limit") ?? 0)) || Number.POSITIVE_INFINITY
   const items: Array<KubeObject> = []
@@ -64,13 +80,18 @@ export const watch = Effect.fnUntraced(function*(exchange: Exchange) {
   const { core, random, request, resource, route } = exchange
   const { matches, wanted } = yield* asked(exchange)
   if (wanted !== undefined && flag(request, "sendInitialEvents")) yield* Reading.reached(core.storage, wanted)
+  const watching = Reading.watching(exchange, wanted, random)
+  const unknown = foreign(exchange, watching.since ?? 0)
+  if (unknown !== undefined) {
+    return { _tag: "Watch", events: Stream.succeed<WireEvent>({ type: "ERROR", object: unknown.body }) } as const
+  }
   const selected = route.name === ""
     ? matches
     : (object: KubeObject) => object.metadata.name === route.name && (matches === undefined || matches(object))
   const events = core.hub.watch({
     collection: resource.collection,
     ...(selected === undefined ? {} : { matches: selected }),
-    ...Reading.watching(exchange, wanted, random),
+    ...watching,
     apiVersion: `${resource.group}/${resource.version}`,
     kind: resource.kind
   })

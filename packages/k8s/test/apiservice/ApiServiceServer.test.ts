@@ -502,6 +502,29 @@ describe("views", () => {
   )
 
   it_(
+    "of two replicas have versions that mean nothing to the other, which says so",
+    Effect.gen(function*() {
+      yield* TestClock.adjust("10 minutes")
+      const client = yield* KubeClient.KubeClient
+      for (const name of ["a", "b"]) yield* client.create(Pod, pod(name, ["x"]))
+      const older = yield* direct(farm(farmPods))
+      yield* TestClock.adjust("1 minute")
+      const younger = yield* direct(farm(farmPods))
+      yield* TestClock.adjust("1 second")
+      const first = { query: { limit: "1" } }
+      for (const [of, at] of [[younger, older], [older, younger]] as const) {
+        const { metadata } = expect(yield* of.call("GET", "farmpods", first), 200)
+        const { resourceVersion } = metadata
+        expect(yield* of.call("GET", "farmpods", { query: { ...first.query, continue: metadata.continue } }), 200)
+        expect(yield* at.call("GET", "farmpods", { query: { ...first.query, continue: metadata.continue } }), 410)
+        const watched = yield* at.call("GET", "farmpods", { query: { watch: "true", resourceVersion } })
+        const [event] = yield* watched.events!.pipe(Stream.take(1), Stream.runCollect, Effect.timeout("1 hour"))
+        assert.deepInclude(event.object, { code: 410, reason: "Expired" })
+      }
+    })
+  )
+
+  it_(
     "of two objects with one name show the later, and the other again when that is gone or has another name",
     Effect.gen(function*() {
       yield* TestClock.adjust("10 minutes")
