@@ -42,7 +42,7 @@ export const eventually = (name: string, holds: Predicate): Oracle => ({
   name,
   judge: (run) => {
     for (const moment of moments(run)) if (holds(moment)) return undefined
-    return "never comes to hold"
+    return "never holds"
   }
 })
 
@@ -52,8 +52,8 @@ export const until = (name: string, holds: Predicate, then: Predicate): Oracle =
   judge: (run) => {
     for (const moment of moments(run)) {
       if (then(moment)) return undefined
-      if (!holds(moment)) return `does not hold ${told(moment)}, before it may end`
+      if (!holds(moment)) return `does not hold ${told(moment)}, before the second condition holds`
     }
-    return "what it holds until never comes"
+    return "the second condition never holds"
   }
 })

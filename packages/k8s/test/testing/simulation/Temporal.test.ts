@@ -41,13 +41,16 @@ describe("Temporal", () => {
   it("eventually: at some time", () => {
     const oracle = Temporal.eventually("two", two)
     assert.isUndefined(judge(oracle, recording("+a", "+b", "-a")))
-    assert.strictEqual(judge(oracle, recording("+a", "-a", "+b")), "never comes to hold")
+    assert.strictEqual(judge(oracle, recording("+a", "-a", "+b")), "never holds")
   })
 
   it("until: up to a moment that must come", () => {
     const oracle = Temporal.until("some until two", some, two)
     assert.isUndefined(judge(oracle, recording("+a", "+b", "-a", "-b")))
-    assert.strictEqual(judge(oracle, recording("+a", "-a")), "does not hold after deleted Pod a, before it may end")
-    assert.strictEqual(judge(oracle, recording("+a")), "what it holds until never comes")
+    assert.strictEqual(
+      judge(oracle, recording("+a", "-a")),
+      "does not hold after deleted Pod a, before the second condition holds"
+    )
+    assert.strictEqual(judge(oracle, recording("+a")), "the second condition never holds")
   })
 })

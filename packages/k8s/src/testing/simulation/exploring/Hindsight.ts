@@ -33,15 +33,15 @@ export const withHindsight = (scenario: Scenario, divergence: Divergence): Diver
   const saying = (hint: string): Divergence => ({ ...divergence, complaint: `${complaint}; ${hint}` })
   if (endOf(again, mask) === end) {
     return saying(
-      "the same comes of starting the process again at rest: without faults it had not noticed a change (of a kind that " +
-        "it does not watch, one that wakes nobody, or one that something it remembers hides)"
+      "a restart of the process at rest has the same result: without faults, it did not notice a change (of a kind that " +
+        "it does not watch, one that triggers no reconcile, or one that is hidden by something it remembers)"
     )
   }
   const later = recording.steps.map((_, index) => index).slice(1)
   if (later.length === 0 || recording.begun.step > 0) return divergence
   const { recording: atOnce } = hasty(later)
   return atOnce.failure !== undefined || endOf(atOnce, mask) !== end ? divergence : saying(
-    "the same comes of all steps at once: it is the run without faults that is wrong, and has something of what was " +
-      "wanted before (an answer to that, say, which is taken for one to what is wanted now)"
+    "taking all steps at once has the same result: it is the run without faults that is wrong, and keeps something of " +
+      "what was wanted before (for example, an answer to that, which is taken for one to what is wanted now)"
   )
 }

@@ -119,13 +119,13 @@ export const alike: Oracle = {
     const [less, lost] = [fewer(wanted, ownOf(rest.objects, two)), fewer(wanted, ownOf(rest.objects, one))]
     const left = fewer(wanted, ownOf(told.objects, one))
     const [it, like] = [name(object), `another one like it, ${nameOf(object)}`]
-    const why = "(one takes for its own what the other has: by a label that both share, say)"
+    const why = "(one takes over what belongs to the other, by a label that both share, for example)"
     return lost !== undefined
-      ? `${it} has ${lost.had} of kind ${lost.kind}, and ${lost.has} when there is ${like} ${why}`
+      ? `${it} has ${lost.had} of kind ${lost.kind}, but only ${lost.has} while there is ${like} ${why}`
       : less !== undefined
-      ? `${it} has ${less.had} of kind ${less.kind}; ${like}, has ${less.has}, and nobody is told ${why}`
+      ? `${it} has ${less.had} of kind ${less.kind}; ${like}, has only ${less.has}, and nothing reports that ${why}`
       : left !== undefined
-      ? `${it} has ${left.had} of kind ${left.kind}, and ${left.has} when ${like}, has come and gone ${why}`
+      ? `${it} has ${left.had} of kind ${left.kind}, but only ${left.has} after ${like}, was created and deleted ${why}`
       : undefined
   }
 }

@@ -106,7 +106,9 @@ const asAvailable: Oracle = {
       for (const [root, { first, least }] of expected) {
         const found = course[step]?.get(root)
         if (found !== undefined && found.first === first && found.least < least) {
-          return `the ready Pods of ${root} go down to ${found.least} after step ${step + 1}, without faults never ` +
+          return `the ready Pods of ${root} go down to ${found.least} after step ${
+            step + 1
+          }; without faults they never go ` +
             `below ${least}`
         }
       }
@@ -140,7 +142,7 @@ const served: Oracle = {
         else pods.delete(uid)
         for (const { ready, service } of turned.values()) {
           if (readyFor(service) > 0) {
-            return `${name(service)} is turned away from what is ready (Pods: ${ready}) to what is not yet`
+            return `${name(service)} is switched from ready Pods (${ready}) to Pods that are not ready yet`
           }
         }
       } else if (object.kind === "Service") {
@@ -186,10 +188,10 @@ const apart: Oracle = {
           if (other === undefined || other === own || other.kind !== own.kind || !selects(service, pod)) continue
           const back = crossed.get(`${other.metadata.uid} ${own.metadata.uid}`)
           if (back !== undefined) {
-            return `${name(service)} of ${name(own)} is for Pods of ${name(other)}, too, and ${
+            return `${name(service)} of ${name(own)} also selects Pods of ${name(other)}, and ${
               name(back)
             } the other way round: ` +
-              "a label tells them apart"
+              "select by a label that tells them apart"
           }
           crossed.set(`${own.metadata.uid} ${other.metadata.uid}`, service)
         }

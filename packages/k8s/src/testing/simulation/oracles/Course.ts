@@ -22,7 +22,7 @@ const moved = each(({ after, before }) => {
   const now = conditionsOf(after)
   const { generation = 0 } = after.metadata
   for (const [index, { lastTransitionTime, observedGeneration = 0, status, type }] of now.entries()) {
-    if (now.findIndex((other) => other.type === type) < index) return `${name(after)}: two conditions ${type}`
+    if (now.findIndex((other) => other.type === type) < index) return `${name(after)}: two conditions of type ${type}`
     if (observedGeneration > generation) {
       return `${name(after)}: condition ${type}: observedGeneration ${observedGeneration} is ahead of ${generation}`
     }
@@ -32,7 +32,7 @@ const moved = each(({ after, before }) => {
       return `${name(after)}: condition ${type}: observedGeneration goes back to ${observedGeneration}`
     }
     if (then.status === status && then.lastTransitionTime !== lastTransitionTime) {
-      return `${name(after)}: condition ${type} is ${status} as before, but its lastTransitionTime moves`
+      return `${name(after)}: condition ${type} is still ${status}, but its lastTransitionTime changes`
     }
   }
   return undefined
@@ -58,8 +58,8 @@ export const ownersOwn: Oracle = {
     )
     return stranger === undefined
       ? undefined
-      : `${name(after)} is said to be owned by ${name(stranger)} of namespace ${stranger.metadata.namespace}, ` +
-        "where it is not"
+      : `${name(after)} has the owner ${name(stranger)} in namespace ${stranger.metadata.namespace}: ` +
+        "owner references must not cross namespaces"
   })
 }
 
@@ -80,7 +80,7 @@ const ownersKept: Oracle = {
     const letsGo = [...left].every((uid) => had.has(uid)) && content(before) === content(after)
     return lost === undefined || letsGo
       ? undefined
-      : `${name(after)} loses its owner, ${lost.kind} ${lost.name}`
+      : `${name(after)} loses the reference to its owner ${lost.kind} ${lost.name}`
   })
 }
 
@@ -90,7 +90,7 @@ const othersKept: Oracle = {
   judge: each(({ after, before, type }) =>
     type !== "DELETED" && before?.metadata.annotations?.[touched] !== undefined &&
       after.metadata.annotations?.[touched] === undefined
-      ? `${name(after)} loses the annotation that somebody else has given it`
+      ? `${name(after)} loses an annotation that somebody else has set`
       : undefined
   )
 }
@@ -101,7 +101,7 @@ const guardsKept: Oracle = {
   judge: each(({ after, before, type }) =>
     before?.metadata.finalizers?.includes(guard) === true &&
       (type === "DELETED" || after.metadata.finalizers?.includes(guard) !== true)
-      ? `${name(after)} loses the finalizer that somebody else holds it by`
+      ? `${name(after)} loses a finalizer that somebody else has set`
       : undefined
   )
 }
@@ -131,7 +131,7 @@ const doneOnce: Oracle = {
       }
       const gone = done.get(key)
       if (type === "ADDED" && gone?.step === step && workOf(gone.object) === workOf(after)) {
-        return `${name(after)} had succeeded and was deleted, and is run again: ${line(call.request)}`
+        return `${name(after)} succeeded, was deleted, and is created again: ${line(call.request)}`
       }
     }
     return undefined
@@ -179,7 +179,7 @@ const noChurn: Oracle = {
       const gone = deleted.get(key)
       if (type === "ADDED" && gone?.step === step && wanted(gone.object) === wanted(after)) {
         const since = names[step] === undefined ? "" : ` after ${JSON.stringify(names[step])}`
-        return `${name(after)} was deleted${since} (${lineOf(gone.call)}), and is made anew as it was: ${
+        return `${name(after)} was deleted${since} (${lineOf(gone.call)}), and is created again unchanged: ${
           line(call.request)
         }`
       }
@@ -234,10 +234,10 @@ const nothingLeft: Oracle = {
     const left = all.find(({ metadata }) => own.has(metadata.uid)) ?? all[0]
     return left === undefined
       ? undefined
-      : `${name(left)} is still there, and whom it was made for is not: ${
+      : `${name(left)} still exists, but the custom resource that it was created for is gone: ${
         line(made.get(left.metadata.uid)!.request)
       } ` +
-        `(what is to stay, "keeps" of the scenario names)`
+        `(if it is meant to stay, add its kind to "keeps" of the scenario)`
   }
 }
 
@@ -266,8 +266,8 @@ const letGo: Oracle = {
       if (held !== undefined) {
         return `${
           name(object)
-        } is still held by ${held}, which the operator gave it, and the last custom resource is gone ` +
-          `(where it is held for its own sake, name its kind in "keeps" of the scenario)`
+        } still has the finalizer ${held}, which the operator set, but the last custom resource is gone ` +
+          `(if that is intended, add its kind to "keeps" of the scenario)`
       }
     }
     return undefined
@@ -295,7 +295,7 @@ const redrawn = (run: Recording, paths: ReadonlyArray<string>): string | undefin
     for (const path of paths.filter((path) => path.startsWith(`${after.kind}.`))) {
       const [then, now] = [valueAt(before, path), valueAt(after, path)]
       if (then === undefined || now === undefined || then === now || address.test(now) || isVersion(run, now)) continue
-      return `${name(after)}: ${path} was drawn by chance, and is drawn anew`
+      return `${name(after)}: ${path} is a random value, and is drawn again`
     }
     return undefined
   })(run)
@@ -343,11 +343,11 @@ export const calmStart: Oracle = {
       ) {
         continue
       }
-      const what = `${name(after)} is ${type === "ADDED" ? "made" : type === "DELETED" ? "deleted" : "changed"}`
+      const what = `${name(after)} is ${type === "ADDED" ? "created" : type === "DELETED" ? "deleted" : "changed"}`
       return hasty > 0
-        ? `all was at rest, and only when the process starts anew ${what}: the one before did not notice that this was ` +
-          `due (nothing wakes it when what it waits for is there): ${line(call.request)}`
-        : `nothing was to do, and ${what}: ${line(call.request)}`
+        ? `all was at rest, and only after a restart of the process ${what}: before, nothing showed that this was ` +
+          `due (nothing triggers a reconcile when what it waits for is there): ${line(call.request)}`
+        : `there was nothing to do, but after a restart of the process ${what}: ${line(call.request)}`
     }
     return undefined
   }

@@ -112,7 +112,7 @@ export const departed: Oracle = {
       const [word, lost] = [...gone].find(([, { kind }]) => known.there.has(kind)) ?? []
       if (word !== undefined && lost !== undefined) {
         const what = word === lost.metadata.name ? name(lost) : `${word}, the address of a former ${name(lost)}`
-        return `${teller}${path} names ${what}, which is gone; without faults all that it names are there`
+        return `${teller}${path} names ${what}, which is gone; without faults, everything that it names exists`
       }
     }
     return undefined

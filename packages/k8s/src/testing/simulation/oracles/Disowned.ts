@@ -40,8 +40,8 @@ export const disowned = (run: Recording): string | undefined => {
     const { ownerReferences = [] } = born?._tag === "Change" ? born.change.object.metadata : {}
     const owner = ownerReferences.find(({ controller, uid }) => controller === true && deleted.has(uid))
     if (owner === undefined) continue
-    return `${name(object)} goes on, though ${owner.kind} ${owner.name} that it was made for was deleted without it ` +
-      `(\`propagationPolicy\`), and nobody has taken it over: ${deleted.get(owner.uid)}`
+    return `${name(object)} remains, although its owner ${owner.kind} ${owner.name} was deleted without it ` +
+      `(\`propagationPolicy\`), and nothing has adopted it: ${deleted.get(owner.uid)}`
   }
   return undefined
 }

@@ -258,7 +258,7 @@ export const forgotten: Oracle = {
         : notBack(rests, { state, wanted: wantedBy(only) }, withFields, atOnce) ??
           notBackOutside(run, rests, only, wantedBy(only), other, mask)) ??
       outdatedOutside(run, people, other, mask)
-    return found === undefined ? undefined : `left of what was wanted before: ${found}`
+    return found === undefined ? undefined : `left over from what was wanted before: ${found}`
   }
 }
 
@@ -278,6 +278,6 @@ export const followed: Oracle = {
     const families = Canonical.families(other, mask)
     const wanted = created(other).filter(lasts).flatMap(({ metadata }) => families.get(metadata.uid) ?? [])
     const found = Canonical.missing(state, Canonical.state(other, mask), new Set(wanted))
-    return found && `${found}, and it is not paused, nor is anybody told`
+    return found && `${found}, and it is not paused, and nothing reports that`
   }
 }

@@ -83,12 +83,12 @@ export const dataKept: Oracle = {
       const wanted = expected.get(common)
       const [failed] = [...wanted?.jobs ?? []].find(([job, succeeds]) => succeeds && jobs.get(job) === false) ?? []
       if (failed !== undefined) {
-        return `${key} is deleted although ${failed} has failed, and without faults after that has succeeded: ` +
+        return `${key} is deleted although ${failed} has failed; without faults, it is deleted after that has succeeded: ` +
           line(call.request)
       }
       // What was meant to hold what failed work was to make is empty.
       if (count > (wanted?.count ?? 0) && !hasFailed(run)) {
-        return `${key} is deleted, and without faults it is not: ${line(call.request)}`
+        return `${key} is deleted; without faults it is kept: ${line(call.request)}`
       }
     }
     return undefined
@@ -161,10 +161,10 @@ const inherited = (run: Recording, people: ReadonlySet<string>): string | undefi
       )
     const was = isMeant(before)
     if (was && isMeant(lastOf(run, uid) ?? before)) continue
-    return `${name(after)} was made by people, no custom resource speaks of it${
+    return `${name(after)} was created by people, no custom resource refers to it${
       was ? " any more" : ""
-    }, and it goes with ` +
-      `${owner.kind} ${owner.name}, which the operator has made its owner: ${line(call.request)}`
+    }, and it is deleted with ` +
+      `${owner.kind} ${owner.name}, which the operator made its owner: ${line(call.request)}`
   }
   return undefined
 }
@@ -187,11 +187,11 @@ export const peoplesKept: Oracle = {
       const naming = resources.filter((resource) => names(resource, object))
       if (naming.length > 0) {
         if (!isLent(object, naming)) continue
-        return `${name(after)} was made by people, ${name(naming[0]!)} only names it, and it is deleted with that: ${
+        return `${name(after)} was created by people, ${name(naming[0]!)} only names it, but it is deleted with that: ${
           line(call.request)
         }`
       }
-      return `${name(after)} was made by people, no custom resource speaks of it, and it is deleted: ${
+      return `${name(after)} was created by people, no custom resource refers to it, but the operator deletes it: ${
         line(call.request)
       }`
     }

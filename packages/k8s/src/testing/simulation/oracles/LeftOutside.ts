@@ -34,10 +34,10 @@ export const leftOutside: Oracle = {
       for (const { now, old, path } of replacedIn(run, object)) {
         const went = gone.find((key) => key.includes(now) && left.includes(key.replaceAll(now, old)))
         if (went === undefined) continue
-        return `outside ${went.replaceAll(now, old)} is left, of when ${path} was ${
+        return `outside ${went.replaceAll(now, old)} is left over from when ${path} was ${
           JSON.stringify(old)
-        }; what has come in ` +
-          `its place goes with ${name(object)}: ${went}`
+        }; what has ` +
+          `replaced it is removed with ${name(object)}: ${went}`
       }
     }
     return undefined

@@ -20,11 +20,11 @@ const notedAt = ({ entries }: Recording): number | undefined =>
 /** What a write has done that lasts: more than to say something in a status, or on what is there. */
 const lasting = ({ after, before, type }: Write): string | undefined => {
   if (after.kind === "Event" || isElected(after)) return undefined
-  if (type === "ADDED") return "is made"
+  if (type === "ADDED") return "is created"
   if (type === "DELETED" || (isTerminating(after) && before !== undefined && !isTerminating(before))) {
     return "is deleted"
   }
-  return (after.metadata.generation ?? 0) > (before?.metadata.generation ?? Infinity) ? "gets another spec" : undefined
+  return (after.metadata.generation ?? 0) > (before?.metadata.generation ?? Infinity) ? "gets a new spec" : undefined
 }
 
 /** The notes of somebody on an object, or anywhere in it, sorted. */
@@ -57,10 +57,10 @@ export const noted: Oracle = {
       if (write.at < at || write.at >= until) continue
       const done = lasting(write)
       if (done === undefined) continue
-      return `somebody annotates what people and the operator have made, which changes nothing, and ${
+      return `somebody annotates what people and the operator have made, which should change nothing, but ${
         name(write.after)
-      } ${done} (a ` +
-        `resourceVersion is another one after any change: go by what is in an object): ${line(write.call.request)}`
+      } ${done} ` +
+        `(resourceVersion changes with every write: compare what is in an object instead): ${line(write.call.request)}`
     }
     return undefined
   }

@@ -81,10 +81,10 @@ const judgeStep = (run: Recording, step: number, label: string): string | undefi
       const others = new Set([...asked.values(), last])
       const wrong = followers.find((follower) => !others.has(follower.now!) && hasWritten(run, since, follower))
       if (wrong === undefined) continue
-      return `${name(object)} asks for 0 (${path}) after ${JSON.stringify(label)}, and ${
+      return `${name(object)} asks for 0 (${path}) after ${JSON.stringify(label)}, but ${
         name(wrong.child)
-      } is given ${wrong.now} ` +
-        `(${wrong.path}), where it has had what was asked for until then: a zero is taken for nothing said, and nobody is told`
+      } gets ${wrong.now} ` +
+        `(${wrong.path}), although it followed earlier values: zero is treated as unset, and nothing reports that`
     }
   }
   return undefined

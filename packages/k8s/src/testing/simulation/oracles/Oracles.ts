@@ -65,7 +65,9 @@ const deterministic: Oracle = {
     const uses = run.entries.filter((entry) => entry._tag === "Chance")
     const places = [...new Set(uses.map(({ what, where }) => `${what} at ${where}`))]
     if (places.length > 0) {
-      return `the program uses what is not the same twice: ${places.slice(0, 3).join("; ")}: use Clock, Random, ` +
+      return `the program uses something that differs between runs: ${
+        places.slice(0, 3).join("; ")
+      }: use Clock, Random, ` +
         "or a service that the scenario provides"
     }
     return unlike
@@ -81,10 +83,8 @@ export const sound: Oracle = {
       ? run.entries.find((entry) => entry._tag === "Step" && entry.failed !== undefined)
       : undefined
     return step?._tag === "Step"
-      ? `step ${
-        JSON.stringify(step.name)
-      } cannot be done, without any fault: ${step.failed}. Where that is what the story ` +
-        "is about, have its act succeed then (Effect.flip, Effect.ignore)"
+      ? `step ${JSON.stringify(step.name)} fails without any fault: ${step.failed}. If that is ` +
+        "intended, let its act succeed then (Effect.flip, Effect.ignore)"
       : undefined
   }
 }
@@ -107,7 +107,7 @@ const survives: Oracle = {
   name: "keeps running",
   judge: (run) => {
     const exit = run.entries.find((entry) => entry._tag === "Exit")
-    return exit === undefined ? undefined : `the process ended by itself: ${exit.why}`
+    return exit === undefined ? undefined : `the process exited by itself: ${exit.why}`
   }
 }
 
@@ -123,13 +123,13 @@ const noticed: Oracle = {
   name: "removed objects are recreated",
   judge: ({ abandoned, entries, unnoticed }) =>
     unnoticed.length > 0
-      ? `somebody removes ${unnoticed[0]}, and it is made again only when the process starts anew: ${
+      ? `somebody removes ${unnoticed[0]}, and it is created again only after a restart of the process: ${
         entries.some((entry) => entry._tag === "Event" && entry.object.kind === kindIn(unnoticed[0]))
-          ? "a predicate hides that it goes, the watch wakes nobody, or who is woken does not look at what there is"
-          : `the operator watches no ${kindIn(unnoticed[0])} at all (\`owns\`, \`watches\`)`
+          ? "a predicate hides the deletion, the watch triggers no reconcile, or the reconcile does not look at what exists"
+          : `the operator does not watch ${kindIn(unnoticed[0])} at all (\`owns\`, \`watches\`)`
       }`
       : standing.has(kindIn(abandoned))
-      ? `somebody removes ${abandoned}, and it is never made again, not even when the process starts anew`
+      ? `somebody removes ${abandoned}, and it is never created again, not even after a restart of the process`
       : undefined
 }
 
@@ -137,7 +137,7 @@ const noticed: Oracle = {
 const notMadeAgain = (abandoned: string | undefined): string =>
   abandoned === undefined
     ? ""
-    : `; somebody has removed ${abandoned}, and it is never made again, not even when the process starts anew`
+    : `; somebody has removed ${abandoned}, and it is never created again, not even after a restart of the process`
 
 /** The desired state, in the scenario's own words, is reached and kept. */
 export const desired: Oracle = {
@@ -161,7 +161,7 @@ const tied: Oracle = {
     if (tied.length === 0 || taken(run)) return undefined
     const drawn = Drawn.drawn(run, mask)
     const torn = tied.find(([a, b]) => drawn.has(a) && drawn.has(b) && drawn.get(a) !== drawn.get(b))
-    return torn === undefined ? undefined : `${torn[0]} and ${torn[1]} are the same without faults, and now are not`
+    return torn === undefined ? undefined : `${torn[0]} and ${torn[1]} are equal without faults, but differ here`
   }
 }
 
@@ -233,7 +233,7 @@ const noOrphans: Oracle = {
 const deletedBy = (run: Recording, { metadata: { uid } }: KubeObject): string => {
   for (const { after, before, call } of writes(run)) {
     if (after.metadata.uid !== uid || !isTerminating(after) || (before !== undefined && isTerminating(before))) continue
-    return `; the operator has asked for that: ${line(call.request)}`
+    return `; the operator requested the deletion: ${line(call.request)}`
   }
   return ""
 }
@@ -352,7 +352,7 @@ const createsAndDeletes: Oracle = {
     for (const [method, what] of [["POST", "created"], ["DELETE", "deleted"]] as const) {
       const [found, expected] = [count(run, method), count(reference.recording, method)]
       if (found > expected * (1 + again) + 6 + 2 * run.met) {
-        return `${found} objects ${what}, without faults ${expected}`
+        return `${found} objects ${what}; without faults, ${expected}`
       }
     }
     return undefined
@@ -370,9 +370,9 @@ const boundedRetries: Oracle = {
       calls(recording).filter((call) => !isElection(call.request) && !(waits && isFree(call))).length
     const outside = (recording: Recording) => recording.entries.filter(({ _tag }) => _tag === "External").length
     const blind = blindings(run)
-    for (const [what, count] of [["requests", requests], ["calls of something outside", outside]] as const) {
+    for (const [what, count] of [["requests", requests], ["outside calls", outside]] as const) {
       const [found, expected] = [count(run), count(reference.recording)]
-      if (found > 3 * expected + 40 + 40 * run.met + 300 * blind) return `${found} ${what}, without faults ${expected}`
+      if (found > 3 * expected + 40 + 40 * run.met + 300 * blind) return `${found} ${what}; without faults, ${expected}`
     }
     return undefined
   }
@@ -383,7 +383,7 @@ const succeeds: Oracle = {
   name: "reconciles succeed",
   judge: (run) => {
     const failure = taken(run) ? undefined : stillFails(run)
-    return failure === undefined ? undefined : `still fails when all is at rest: ${failure}`
+    return failure === undefined ? undefined : `reconciles still fail when all is at rest: ${failure}`
   }
 }
 
@@ -393,7 +393,7 @@ const noErrors: Oracle = {
   judge: (run) => {
     if (run.met > 0) return undefined
     const error = run.entries.find((entry) => entry._tag === "Log" && entry.level !== "Warn")
-    return error?._tag === "Log" ? `logged, without any fault: ${error.text.split("\n")[0]}` : undefined
+    return error?._tag === "Log" ? `logged without any fault: ${error.text.split("\n")[0]}` : undefined
   }
 }
 

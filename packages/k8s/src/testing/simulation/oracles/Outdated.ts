@@ -159,7 +159,7 @@ const changeOf = (all: ReadonlyArray<Replaced>, place: Place): Replaced | undefi
 
 const told = ({ found, path, wanted }: Place, { path: theirs }: Replaced): string => {
   const [now, then] = [found, wanted].map((value: Json) => JSON.stringify(value))
-  return `${path}: ${now}, as ${theirs} was before; where people want at once what they want in the end it is ${then}`
+  return `${path}: ${now}, as ${theirs} was before; if all steps are taken at once, it is ${then}`
 }
 
 /** What people have replaced, unless they have asked for it to rest, or were told that it does. */
@@ -240,7 +240,7 @@ const stays = ({ found, last, once, wanted }: Then, from: string): string | unde
     const said = (fields: unknown): Scalar | undefined => scalarAt(fields, from, place.path)
     if (said(last) !== place.found || !once.some((fields) => said(fields) === place.wanted)) continue
     const [is, was] = [place.found, place.wanted].map((value: Json) => JSON.stringify(value))
-    return `${place.path}: ${is}, as before; people want again what they wanted once, and then it was ${was}`
+    return `${place.path}: ${is}, as before; when the same was wanted earlier, it was ${was}`
   }
   return undefined
 }

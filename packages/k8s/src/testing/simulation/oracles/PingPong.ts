@@ -80,7 +80,7 @@ const again = (writes: ReadonlyArray<Call>, most: number): string | undefined =>
     if (times.size > 1 && count > most) {
       return `${name(object!)} was given the same content ${count} times, last by ${line(request)}${
         writes.some(({ after, before }) => before === after)
-          ? " (some of them changed nothing: write only what is not there yet, defaults of the server aside, or apply it)"
+          ? " (some of these writes changed nothing: write only what differs, apart from the server's defaults, or apply it)"
           : ""
       }`
     }

@@ -98,7 +98,7 @@ const silent = ({ entries, steps }: Recording): string | undefined => {
     return `${line(entry.request)} was answered ${entry.status}, without any fault: ${
       entry.said ?? "no message"
     }; and ` +
-      "nobody is told: no line in the log, no Warning event, nothing in a status, and no later write of it goes through"
+      "nothing reports it: no line in the log, no Warning event, nothing in a status, and no later write of it succeeds"
   }
   return undefined
 }

@@ -72,10 +72,8 @@ export const renewed: Oracle = {
         const old = found?.kept.get(family)
         // Where they look otherwise, too, the end tells more.
         if (old === undefined || !areAlike(run, recording, step, family, mask)) continue
-        return `Pod ${old.metadata.name} is still the one from before ${
-          JSON.stringify(names[step])
-        }, and looks the same; ` +
-          "without faults it is made anew then"
+        return `Pod ${old.metadata.name} is still the one from before ${JSON.stringify(names[step])}, unchanged; ` +
+          "without faults, it is replaced in that step"
       }
     }
     return undefined

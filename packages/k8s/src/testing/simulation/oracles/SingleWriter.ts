@@ -57,8 +57,8 @@ export const singleWriter: Oracle = {
       if (other === undefined || holders.some(({ replica }) => replica === undefined || replica === call.replica)) {
         continue
       }
-      return `${line(call.request)} of replica ${call.replica} was accepted while the lease ${other.lease} is ` +
-        `${other.identity}'s, which replica ${other.replica} wrote`
+      return `${line(call.request)} of replica ${call.replica} was accepted while the lease ${other.lease} was ` +
+        `held by ${other.identity}, replica ${other.replica}`
     }
     return undefined
   }

@@ -55,9 +55,9 @@ export const strangersKept: Oracle = {
     )
     if (write === undefined) return undefined
     const done = write.request.method === "DELETE" ? "deletes" : "changes"
-    return `somebody else has ${
+    return `somebody else has created ${
       swept(write) ?? write.object?.kind ?? "an object"
-    } ${name} for himself, without an owner or a label, and ` +
-      `the operator ${done} it (it takes all of a kind for its own): ${line(write.request)}`
+    } ${name}, without an owner or a label, but ` +
+      `the operator ${done} it (it treats all objects of the kind as its own): ${line(write.request)}`
   }
 }

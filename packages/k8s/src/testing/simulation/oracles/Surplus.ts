@@ -94,8 +94,8 @@ export const surplus: Oracle = {
       if (there.size <= expected || expected === 0 || mayNotKnow(run, at)) continue
       const extra = [...there.values()].filter(({ metadata }) => gone.has(metadata.uid))
       if (extra.length === 0) continue
-      return `there are ${there.size} of kind ${kind} for a moment, never more than ${expected} without faults; ` +
-        `the operator has made ${extra.map(name).join(", ")} and deletes it again`
+      return `there are ${there.size} of kind ${kind} for a moment; without faults, there are never more than ${expected}; ` +
+        `the operator created ${extra.map(name).join(", ")} and deletes it again`
     }
     return undefined
   }

@@ -70,7 +70,7 @@ const judgeStep = (
   const [before, wanted] = [run, recording].map(({ rests }) => rests[step - 1])
   if (before === undefined || wanted === undefined) return undefined
   const anew = (key: string): string =>
-    `${key} is taken away after ${read} has failed, and made again; without faults it stays: who has no answer knows nothing`
+    `${key} is removed after ${read} failed, and created again; without faults it stays: a failed read is no empty answer`
   const now = new Set(keysOf(run.rests[step]?.outside ?? run.outside))
   const asEver = missing(recording, step, wanted, 0)
   const known = new Set(keysOf(wanted.outside))

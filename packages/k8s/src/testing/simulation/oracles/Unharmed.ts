@@ -75,9 +75,9 @@ export const unharmed: Oracle = {
       if (lost === undefined) continue
       const makes = fewer === undefined || wasThere(run, fewer[0], mask)
       return makes
-        ? `${kind} ${metadata.name} comes and goes, and takes with it what is there in the end without it: ${lost}`
-        : `${kind} ${metadata.name} comes and goes, and what is there in the end without it is not made, though nothing ` +
-          `is in its way any more (that it goes wakes nobody, or something remembers it): ${lost}`
+        ? `deleting ${kind} ${metadata.name} also removes what exists in the end if it is never created: ${lost}`
+        : `after ${kind} ${metadata.name} is deleted, what exists in the end if it is never created is not made, although ` +
+          `nothing is in its way any more (the deletion triggers no reconcile, or something remembers it): ${lost}`
     }
     return undefined
   }

@@ -48,9 +48,9 @@ const ownerless = ({ kind, metadata: { ownerReferences = [] } }: KubeObject, run
   const owner = ownerReferences[0]
   if (owner === undefined || ownerReferences.some(lives)) return ""
   const another = run.objects.some(({ kind, metadata }) => kind === owner.kind && metadata.name === owner.name)
-  return `: no ${owner.kind} has the uid that it names as its owner's${
+  return `: no ${owner.kind} has the uid in its owner reference${
     another ? ` (${owner.kind} ${owner.name} has another)` : ""
-  }, so that the garbage collector takes the ${kind} away`
+  }, so the garbage collector deletes the ${kind}`
 }
 
 /** What goes on with the object that is written most, if there is one. */
@@ -65,7 +65,7 @@ export const unrest = (run: Recording): string | undefined => {
   const [before, now] = most.slice(-2)
   if (before === undefined || now === undefined || most.length < few) return undefined
   if (new Set(most.map(({ metadata }) => metadata.uid)).size > 1) {
-    return `${name(now)} is made again and again${ownerless(now, run)}`
+    return `${name(now)} is created again and again${ownerless(now, run)}`
   }
   const [first, ...more] = differences(before, now)
   if (first === undefined) return undefined
@@ -75,5 +75,5 @@ export const unrest = (run: Recording): string | undefined => {
   const rest = more.slice(0, 3).map(({ path }) => path.slice(1)).join(", ")
   return `${name(now)} is written again and again: ${first.path.slice(1)} is ${one}, then ${other}${
     isBack ? `, then ${one} again` : ""
-  }${rest === "" ? "" : `, and so on with ${rest}`}`
+  }${rest === "" ? "" : `, and likewise ${rest}`}`
 }

@@ -106,10 +106,9 @@ export const stepFaults = {
   podFailed: "a Pod fails at rest after it",
   podRemoved: "a Pod is removed at rest after it",
   /** Somebody notes something on it that is for nobody's eyes but his. */
-  annotated: "somebody annotates at rest after it all that people and the operator have made",
+  annotated: "somebody annotates, at rest after it, all that people and the operator have made",
   /** Whoever takes all of a kind for its own has to do with what is nobody's business. */
-  stranger:
-    "somebody makes at rest after it, for himself, one of each kind the operator has made; the process starts again",
+  stranger: "somebody else creates, at rest after it, one of each kind the operator has made; the process starts again",
   /** Somebody else holds the custom resources, too: they outlive their deletion, and what the operator waits for. */
   guarded: "somebody else gives the custom resources a finalizer, and takes it off 50 s after they are deleted",
   /** Whoever does the next step does not wait at all. */

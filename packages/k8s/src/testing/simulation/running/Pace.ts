@@ -28,10 +28,10 @@ export class Pace {
     this.#note(call)
     const objects = this.#objects.size
     if (objects > defaults.objects) {
-      return `${objects} objects at one moment, more and more of them: ${mostly(entries)}`
+      return `${objects} objects at one moment, and more are being created: ${mostly(entries)}`
     }
     return this.#requests > defaults.hot + defaults.each * objects
-      ? `${this.#requests} requests, and the clock has not moved: ${mostly(entries)}`
+      ? `${this.#requests} requests while the clock stood still: ${mostly(entries)}`
       : undefined
   }
 
@@ -54,5 +54,5 @@ const mostly = (entries: ReadonlyArray<Entry>): string => {
   const times = new Map<string, number>()
   for (const one of lines) times.set(one, (times.get(one) ?? 0) + 1)
   const [[most, n] = ["", 0]] = [...times].sort(([, a], [, b]) => b - a)
-  return `of the last ${lines.length} are ${n} ${most}`
+  return `${n} of the last ${lines.length} are ${most}`
 }

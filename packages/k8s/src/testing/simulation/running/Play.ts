@@ -45,7 +45,7 @@ const disturbances: Partial<Record<StepFault, { readonly act: (stage: Stage) => 
       stage.world.fork(stage.others.settle)
       stage.restart()
     },
-    what: "somebody has made something for himself"
+    what: "somebody else has created objects"
   },
   restarted: { act: (stage) => stage.restart(), what: "the process starts again" }
 }

@@ -325,8 +325,8 @@ export const leftover = (
     const isMore = number && one.length > two.length && !one.some(isIdle) && !isInPlace(family, a, b)
     if (isMore && !standsBy(family)) {
       return two.length === 0
-        ? `${family} is there, and where people want at once what they want in the end it is not`
-        : `${one.length} of ${family} are there, and where people want at once what they want in the end ${two.length}`
+        ? `${family} exists, but does not if all steps are taken at once`
+        : `${one.length} of ${family} exist, but ${two.length} if all steps are taken at once`
     }
     if (!fields || one.length !== 1 || two.length !== 1) continue
     const [first, second, ...before] = [
@@ -348,7 +348,7 @@ export const missing = (a: State, b: State, families: Iterable<string>): string 
   for (const family of families) {
     const [one, two] = [a.get(family) ?? [], b.get(family) ?? []]
     if (one.length >= two.length || two.some(isIdle) || isInPlace(family, b, a)) continue
-    return `${one.length} of ${family} are there, and where people want at once what they want in the end ${two.length}`
+    return `${one.length} of ${family} exist, but ${two.length} if all steps are taken at once`
   }
   return undefined
 }
@@ -434,7 +434,8 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
 }
 
 /** What is said of two texts of the same parts. */
-export const shuffled = "which is the same in another order: what a list of the cache or the server gives has none"
+export const shuffled =
+  "which is the same in another order: lists from the cache or the server have no guaranteed order"
 
 /** Whether two texts have the same parts in another order. */
 const areShuffled = (one: unknown, other: unknown): boolean => {

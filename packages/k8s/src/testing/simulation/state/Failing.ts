@@ -29,5 +29,5 @@ const givenUp = ({ entries }: Recording): string | undefined => {
 /** What is not as it should be, and why nobody puts it right, if that is said. */
 export const because = (run: Recording): string => {
   const failure = stillFails(run) ?? givenUp(run)
-  return failure === undefined ? "" : `; nor will it be: ${failure}`
+  return failure === undefined ? "" : `; the log says: ${failure}`
 }

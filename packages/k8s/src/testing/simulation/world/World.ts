@@ -126,7 +126,7 @@ export class World {
     if (this.#stopped !== undefined) throw new Restless(this.#stopped)
     if (this.#moment !== this.#now) this.#steps = 0
     this.#moment = this.#now
-    if (++this.#steps > defaults.steps) throw new Restless(`${defaults.steps} steps, and the clock has not moved`)
+    if (++this.#steps > defaults.steps) throw new Restless(`${defaults.steps} steps while the clock stood still`)
   }
 
   /** Lets time pass, sleeper by sleeper, each with all that follows from it. */

@@ -56,10 +56,10 @@ describe("Given", () => {
       const told = yield* said({ steps: [...B.sized(1), { name: "settings", act }, ...B.deleted] })
       assert.include(
         told,
-        "sound scenario: step \"settings\" cannot be done, without any fault: KubeError: create configmaps"
+        "sound scenario: step \"settings\" fails without any fault: KubeError: create configmaps"
       )
       const late = { name: "late", act: Effect.andThen(Effect.sleep("10 seconds"), act) }
-      assert.include(yield* said({ steps: [late] }), "step \"late\" cannot be done")
+      assert.include(yield* said({ steps: [late] }), "step \"late\" fails without any fault")
       assert.isUndefined(yield* said({ steps: [...B.sized(1), { name: "settings", act: Effect.flip(act) }] }))
     }))
 
@@ -78,7 +78,7 @@ describe("Given", () => {
       const failing = Layer.effectDiscard(Effect.die(new Error("no credentials")))
       assert.include(
         yield* said({ operator: failing }),
-        "keeps running: the process ended by itself: Error: no credentials"
+        "keeps running: the process exited by itself: Error: no credentials"
       )
       assert.include(
         yield* said({ operator: () => undefined }),

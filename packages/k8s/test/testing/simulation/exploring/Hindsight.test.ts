@@ -33,7 +33,7 @@ const told = (operator: Simulation.Operator, fault: Simulation.FaultKind, replay
     })
   )
 
-const hint = "the same comes of starting the process again at rest: without faults it had not noticed a change"
+const hint = "a restart of the process at rest has the same result: without faults, it did not notice a change"
 
 describe("Hindsight", () => {
   it.live("where the run without faults has missed something that is told, and again by its token", () =>
@@ -96,6 +96,9 @@ describe("Hindsight", () => {
       const options = { depth: 1, faults: ["lostAnswer"] } as const
       const { complaint } = yield* Effect.flip(Simulation.checkConvergence(scenario, options))
       assert.include(complaint, "Box.status.phase: \"done 2\" instead of \"done 1\"")
-      assert.include(complaint, "the same comes of all steps at once: it is the run without faults that is wrong")
+      assert.include(
+        complaint,
+        "taking all steps at once has the same result: it is the run without faults that is wrong"
+      )
     }))
 })

@@ -35,8 +35,8 @@ describe("Alike", () => {
   it("says who has nothing, as it takes what another has for its own", () => {
     assert.strictEqual(
       said(noting(all), B.sized(1)),
-      "Box box has 1 of kind ConfigMap; another one like it, box-too, has 0, and nobody is told " +
-        "(one takes for its own what the other has: by a label that both share, say)"
+      "Box box has 1 of kind ConfigMap; another one like it, box-too, has only 0, and nothing reports that " +
+        "(one takes over what belongs to the other, by a label that both share, for example)"
     )
     assert.isUndefined(said(noting(own), B.sized(1)))
   })

@@ -37,7 +37,7 @@ describe("Departed", () => {
   it("who names one who is gone, where without faults all are there, is told of, with the place", () => {
     assert.strictEqual(
       said(ends(members("ring-x", "ring-y"), [y, z], [x]), without),
-      "ConfigMap a.data.members names Pod ring-x, which is gone; without faults all that it names are there"
+      "ConfigMap a.data.members names Pod ring-x, which is gone; without faults, everything that it names exists"
     )
     const ring = (...nodes: ReadonlyArray<string>) => object("Ring", "r", { spec: {}, status: { nodes } })
     assert.include(
@@ -77,7 +77,7 @@ describe("Departed", () => {
     const stale = ends(members("10.0.0.1:80"), [now], [old])
     assert.strictEqual(
       said(stale, known),
-      "ConfigMap a.data.members names 10.0.0.1, the address of a former Pod ring-x, which is gone; without faults all that it names are there"
+      "ConfigMap a.data.members names 10.0.0.1, the address of a former Pod ring-x, which is gone; without faults, everything that it names exists"
     )
     assert.isUndefined(said(ends(members("10.0.0.2:80"), [now], [old]), known))
     const ring = object("Ring", "r", { spec: { address: "10.0.0.1" } })

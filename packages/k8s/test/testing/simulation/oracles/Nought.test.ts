@@ -38,8 +38,8 @@ describe("Nought", () => {
   it("another number, where people ask for none, is told, with its place, and theirs", () => {
     assert.strictEqual(
       said([web({ size: 2 }), web({ size: 0 })], [[deployment(2)], [deployment(1)]]),
-      "Web web asks for 0 (spec.size) after \"none\", and Deployment d is given 1 (spec.replicas), where it has had what was " +
-        "asked for until then: a zero is taken for nothing said, and nobody is told"
+      "Web web asks for 0 (spec.size) after \"none\", but Deployment d gets 1 (spec.replicas), although it followed earlier " +
+        "values: zero is treated as unset, and nothing reports that"
     )
   })
 

@@ -109,7 +109,7 @@ describe("what oracles say", () => {
       return creates.judge({ entries, met: 1 } as never, { recording: { entries: [] } } as never)
     }
     assert.isUndefined(story(false))
-    assert.strictEqual(story(true), "51 objects created, without faults 0")
+    assert.strictEqual(story(true), "51 objects created; without faults, 0")
   })
 
   it.live("nothing of what goes with its owner before anybody could let it go", () =>
@@ -144,7 +144,7 @@ describe("what oracles say", () => {
       const tidy = B.boxes(() => B.done(B.client.use((it) => B.unlessGone(it.delete(ConfigMap, B.named("held"))))))
       assert.strictEqual(
         yield* said(tidy, [held, ...B.sized(1)]),
-        "ConfigMap held is still being deleted, held by example.com/people; the operator has asked for that: " +
+        "ConfigMap held is still being deleted, held by example.com/people; the operator requested the deletion: " +
           "DELETE /api/v1/namespaces/default/configmaps/held"
       )
     }))
@@ -270,16 +270,16 @@ describe("what oracles say", () => {
       return retries.judge({ entries, met: 1 } as never, { recording: { entries: [] } } as never)
     }
     assert.isUndefined(told("GET", "orphaned"))
-    assert.include(told("PUT", "orphaned"), "700 requests, without faults 0")
-    assert.include(told("GET", "serverError"), "700 requests, without faults 0")
+    assert.include(told("PUT", "orphaned"), "700 requests; without faults, 0")
+    assert.include(told("GET", "serverError"), "700 requests; without faults, 0")
   })
 
   it("of what is made again only by another process, whether its kind is watched", () => {
     const removed = Simulation.oracles.find(({ name }) => name === "removed objects are recreated")!
     const told = (entries: ReadonlyArray<object>) =>
       removed.judge({ unnoticed: ["Service default/web"], entries } as never, {} as never)
-    assert.include(told([]), "the operator watches no Service at all")
-    assert.include(told([{ _tag: "Event", object: { kind: "Service" } }]), "a predicate hides that it goes")
+    assert.include(told([]), "the operator does not watch Service at all")
+    assert.include(told([{ _tag: "Event", object: { kind: "Service" } }]), "a predicate hides the deletion")
   })
 
   it("nothing of who merges in what is there each time he looks, but where the server fills in what it says no more than", () => {
@@ -330,7 +330,7 @@ describe("what oracles say", () => {
       assert.strictEqual(
         yield* said(sweeping, B.sized(1, 2)),
         "ConfigMap settings was deleted after \"size 2\" (DELETE /api/v1/namespaces/default/configmaps " +
-          "labelSelector=part=settings), and is made anew as it was: POST /api/v1/namespaces/default/configmaps"
+          "labelSelector=part=settings), and is created again unchanged: POST /api/v1/namespaces/default/configmaps"
       )
     }))
 
@@ -343,7 +343,7 @@ describe("what oracles say", () => {
       })
       assert.include(
         yield* said(operator, [...B.sized(1), ...B.deleted]),
-        "Service box is still there, and whom it was made for is not: PATCH /api/v1/namespaces/default/services/box"
+        "Service box still exists, but the custom resource that it was created for is gone: PATCH /api/v1/namespaces/default/services/box"
       )
     }))
 
@@ -361,8 +361,8 @@ describe("what oracles say", () => {
       const goes = { name: "a goes", act: B.client.use((it) => it.delete(B.Box, B.named("a"))) }
       assert.strictEqual(
         yield* said(inTurn, [comes("a"), comes("b"), goes]),
-        "Box a comes and goes, and what is there in the end without it is not made, though nothing is in its way any more " +
-          "(that it goes wakes nobody, or something remembers it): ConfigMap default/b"
+        "after Box a is deleted, what exists in the end if it is never created is not made, although nothing is in its way " +
+          "any more (the deletion triggers no reconcile, or something remembers it): ConfigMap default/b"
       )
     }))
 
@@ -373,12 +373,12 @@ describe("what oracles say", () => {
       const complaint = yield* said(stubborn, [{ ...step!, desired: (objects) => B.count("ConfigMap", objects) > 0 }])
       assert.match(
         complaint,
-        /^the desired state is not reached.*; nor will it be: reconcile failed .*the disk is full/
+        /^the desired state is not reached.*; the log says: reconcile failed .*the disk is full/
       )
       const hopeless = B.boxes(() => Effect.fail(new Reconciler.Terminal({ message: "there is one already" })))
       assert.match(
         yield* said(hopeless, [{ ...step!, desired: (objects) => B.count("ConfigMap", objects) > 0 }]),
-        /^the desired state is not reached.*; nor will it be: gave up .*there is one already/
+        /^the desired state is not reached.*; the log says: gave up .*there is one already/
       )
       const once = B.boxes(
         (box) =>
@@ -388,7 +388,7 @@ describe("what oracles say", () => {
       )
       assert.match(
         yield* said(once, [{ ...step!, desired: (objects) => B.count("ConfigMap", objects) > 0 }]),
-        /; somebody has removed ConfigMap default\/settings, and it is never made again, not even when the process starts anew$/
+        /; somebody has removed ConfigMap default\/settings, and it is never created again, not even after a restart of the process$/
       )
     }))
 })

@@ -46,7 +46,7 @@ describe("Outdated", () => {
       notBack(rests.slice(0, -1), rests.at(-1)!, ["ConfigMap default/a"], at("1", "no").state)
     assert.strictEqual(
       said(at("1", "no"), at("3", "yes"), at("1", "yes")),
-      "ConfigMap default/a.data.large: \"yes\", as before; people want again what they wanted once, and then it was \"no\""
+      "ConfigMap default/a.data.large: \"yes\", as before; when the same was wanted earlier, it was \"no\""
     )
     assert.isUndefined(said(at("1", "no"), at("3", "yes"), at("1", "no")), "it follows")
     assert.isUndefined(said(at("1", "no"), at("3", "yes"), at("2", "yes")), "they want something else")
@@ -58,8 +58,8 @@ describe("Outdated", () => {
   it("what stays as people wanted it before is told, with its place, and theirs", () => {
     assert.strictEqual(
       said(pods("5"), pods("9")),
-      `${quota}.spec.hard.pods: "5", as Tenant.spec.pods was before; where people want at once what they want in the ` +
-        "end it is \"9\""
+      `${quota}.spec.hard.pods: "5", as Tenant.spec.pods was before; if all steps are taken at once, ` +
+        "it is \"9\""
     )
     const text = (of: string) => state({ "ConfigMap default/a": { data: { text: `max=${of}\n` } } })
     assert.include(said(text("5"), text("9")), "ConfigMap default/a.data.text")
@@ -172,8 +172,8 @@ describe("Outdated", () => {
     it("what stays as people wanted it before is told", () => {
       assert.strictEqual(
         saidOf({ volume: "size=5Gi" }),
-        "outside cloud.volume: \"size=5Gi\", as Tenant.spec.size was before; where people want at once what they want in " +
-          "the end it is \"size=9Gi\""
+        "outside cloud.volume: \"size=5Gi\", as Tenant.spec.size was before; if all steps are taken at once, " +
+          "it is \"size=9Gi\""
       )
     })
 

@@ -40,7 +40,7 @@ describe("Renewed", () => {
   it("a Pod that is still there is told where it is another one without faults", () => {
     assert.strictEqual(
       judge(lived([pod("c")], [pod("c")]), anew),
-      "Pod web-c is still the one from before \"other settings\", and looks the same; without faults it is made anew then"
+      "Pod web-c is still the one from before \"other settings\", unchanged; without faults, it is replaced in that step"
     )
   })
 

@@ -42,7 +42,7 @@ describe("Surplus", () => {
   it("says what was made too many, and taken away again", () => {
     assert.match(
       said(again, B.sized(2), ["lostAnswer"]) ?? "",
-      /^there are 3 of kind Pod for a moment, never more than 2 without faults; the operator has made Pod box-\w+(, Pod box-\w+)* and deletes it again$/
+      /^there are 3 of kind Pod for a moment; without faults, there are never more than 2; the operator created Pod box-\w+(, Pod box-\w+)* and deletes it again$/
     )
     assert.isUndefined(said(once, B.sized(2), ["lostAnswer"]))
   })

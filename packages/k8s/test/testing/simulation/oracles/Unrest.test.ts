@@ -35,7 +35,7 @@ describe("Unrest", () => {
     const fought = ["a", "b", "a", "b"].map((by, index) => map({ by, [by]: "yes" }, index))
     assert.strictEqual(
       unrest(run(fought)),
-      "ConfigMap a is written again and again: data.by is \"a\", then \"b\", then \"a\" again, and so on with data.a, data.b"
+      "ConfigMap a is written again and again: data.by is \"a\", then \"b\", then \"a\" again, and likewise data.a, data.b"
     )
   })
 
@@ -60,10 +60,10 @@ describe("Unrest", () => {
     const cell = (uid: string) => ({ apiVersion: "v1", kind: "Cell", metadata: { name: "c", uid } }) as KubeObject
     assert.strictEqual(
       unrest(run(made, [cell("new")])),
-      "ConfigMap a is made again and again: no Cell has the uid that it names as its owner's (Cell c has another), so " +
-        "that the garbage collector takes the ConfigMap away"
+      "ConfigMap a is created again and again: no Cell has the uid in its owner reference (Cell c has another), so " +
+        "the garbage collector deletes the ConfigMap"
     )
-    assert.strictEqual(unrest(run(made, [cell("old")])), "ConfigMap a is made again and again")
+    assert.strictEqual(unrest(run(made, [cell("old")])), "ConfigMap a is created again and again")
   })
 
   it("nothing where nothing is written often, or another thing", () => {

@@ -243,7 +243,7 @@ describe("Canonical", () => {
         nothing,
         new Map([["Deployment default/a", { number: stands, fields: true }]])
       )
-    assert.include(told({ replicas: 1 }), "Deployment default/a is there")
+    assert.include(told({ replicas: 1 }), "Deployment default/a exists")
     assert.isUndefined(told({ replicas: 0 }))
     assert.isUndefined(told({ suspend: true }))
     assert.isUndefined(told({ replicas: 1 }, false))
@@ -266,7 +266,7 @@ describe("Canonical", () => {
     const family = ["Service default/a"]
     assert.strictEqual(
       Canonical.missing(services([]), services(["a"]), family),
-      "0 of Service default/a are there, and where people want at once what they want in the end 1"
+      "0 of Service default/a exist, but 1 if all steps are taken at once"
     )
     assert.isUndefined(Canonical.missing(services(["a"]), services(["a"]), family))
     assert.isUndefined(Canonical.missing(services([]), services(["a"], { replicas: 0 }), family))
@@ -296,8 +296,8 @@ describe("Canonical", () => {
       return Canonical.compare(state(a), state(b))
     }
     assert.deepStrictEqual(said("a=1\nb=2", "b=2\na=1"), [
-      "ConfigMap default/a: ConfigMap.data.text: \"b=2\\na=1\" instead of \"a=1\\nb=2\", which is the same in another order: what " +
-      "a list of the cache or the server gives has none"
+      "ConfigMap default/a: ConfigMap.data.text: \"b=2\\na=1\" instead of \"a=1\\nb=2\", which is the same in another order: lists " +
+      "from the cache or the server have no guaranteed order"
     ])
     assert.notInclude(said("a,b", "a,c").join(), Canonical.shuffled)
   })
