@@ -122,7 +122,7 @@ describe("objects made by people are kept", () => {
   it.live("data that a custom resource names does not go with it", () =>
     Effect.gen(function*() {
       const failure = yield* Effect.flip(Simulation.checkConvergence(story(true), options))
-      assert.strictEqual(failure.oracle, "what people have made is kept")
+      assert.strictEqual(failure.oracle, "objects made by people are kept")
       assert.include(failure.message, "Namespace legacy was created by people, Tenant team only names it")
       assert.isUndefined(yield* oracleOf(story(false)))
     }))
