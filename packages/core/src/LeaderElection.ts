@@ -377,7 +377,7 @@ const alone = (client: Client, { name, namespace }: Options, identity: string) =
       return Effect.die(
         new Error(
           `LeaderElection: ${namespace}/${name}: this process is already a candidate as ${identity}: ` +
-            "give each manager its own lease (`leaderElection: { name }`)"
+            "give each manager its own lease (`leaderElection: { name }`), or each replica its own identity"
         )
       )
     }),
