@@ -14,6 +14,7 @@ import * as Canonical from "../state/Canonical.ts"
 import { isLookedAfter, turnsWith } from "../state/Standby.ts"
 import type { Reference } from "../running/Reference.ts"
 import type { Oracle } from "./Oracle.ts"
+import { derived, toldOfBefore } from "./Derived.ts"
 import { notBack, notBackOutside, outdated, outdatedOutside } from "./Outdated.ts"
 import { isTold } from "./Refused.ts"
 
@@ -257,8 +258,12 @@ export const forgotten: Oracle = {
         ? undefined
         : notBack(rests, { state, wanted: wantedBy(only) }, withFields, atOnce) ??
           notBackOutside(run, rests, only, wantedBy(only), other, mask)) ??
-      outdatedOutside(run, people, other, mask)
-    return found === undefined ? undefined : `left over from what was wanted before: ${found}`
+      outdatedOutside(run, people, other, mask) ??
+      (only === undefined || told
+        ? undefined
+        : derived(run, reference, only, withFields, state, atOnce) ??
+          toldOfBefore(run, only, families.get(only.metadata.uid), rests.map((rest) => rest.state), state, atOnce))
+    return found === undefined ? undefined : `left of what was wanted before: ${found}`
   }
 }
 

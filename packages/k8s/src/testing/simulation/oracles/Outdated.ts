@@ -18,7 +18,7 @@ import { outside, pathOf } from "../state/Outside.ts"
 import { renamerOf } from "../state/Renaming.ts"
 import { isTold } from "./Refused.ts"
 
-type Fields = Readonly<Record<string, unknown>>
+export type Fields = Readonly<Record<string, unknown>>
 
 /** A value that people have replaced, and by what. */
 interface Replaced {
@@ -27,9 +27,9 @@ interface Replaced {
   readonly now: string
 }
 
-type Scalar = string | number | boolean
+export type Scalar = string | number | boolean
 
-const isScalar = (value: unknown): value is Scalar =>
+export const isScalar = (value: unknown): value is Scalar =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean"
 
 /** A list of words is also written as one text. */
@@ -75,14 +75,14 @@ export const replacedIn = ({ entries }: Recording, object: KubeObject): Readonly
 /** Fields that are as they were made for good. */
 const fixed = /\.(?:volumeClaimTemplates|selector|serviceName|roleRef|provisioner|storageClassName)(?:\.|\[|$)/
 
-interface Place {
+export interface Place {
   readonly path: string
   readonly found: Scalar
   readonly wanted: Scalar
 }
 
 /** Where two values are not the same, both being there. */
-const places = (found: unknown, wanted: unknown, path: string): ReadonlyArray<Place> => {
+export const places = (found: unknown, wanted: unknown, path: string): ReadonlyArray<Place> => {
   if (Array.isArray(found) && Array.isArray(wanted)) {
     return found.length === wanted.length
       ? found.flatMap((item, index) => places(item, wanted[index], `${path}[${index}]`))
@@ -96,7 +96,7 @@ const places = (found: unknown, wanted: unknown, path: string): ReadonlyArray<Pl
 }
 
 /** The value at a path that `places` tells of. */
-const scalarAt = (value: unknown, path: string, of: string): Scalar | undefined => {
+export const scalarAt = (value: unknown, path: string, of: string): Scalar | undefined => {
   if (path === of) {
     const said = plain(value, path)
     return isScalar(said) ? said : undefined
@@ -115,13 +115,13 @@ const scalarAt = (value: unknown, path: string, of: string): Scalar | undefined 
 }
 
 /** What an object was made with: not its status, nor notes. */
-const madeWith = (member: string): Fields => {
+export const madeWith = (member: string): Fields => {
   const { metadata, status: _, ...rest } = JSON.parse(member) as Fields
   return { ...rest, labels: (metadata as Fields)["labels"] ?? {} }
 }
 
 /** Whether another object of the kind has a value: the one whose turn it is. */
-const isElsewhere = (state: State, family: string, value: Scalar): boolean => {
+export const isElsewhere = (state: State, family: string, value: Scalar): boolean => {
   const kind = family.slice(0, family.indexOf(" ") + 1)
   const text = JSON.stringify(value)
   return [...state].some(([other, members]) =>
@@ -136,7 +136,7 @@ const hasStayed = (known: ReadonlyArray<unknown>, wanted: unknown, from: string,
   known.every((fields) => places(fields, wanted, from).some((place) => place.path === path && place.found === found))
 
 /** What the only one of a family was made with; nothing where there is none, or more. */
-const onlyMember = (state: State, family: string): ReadonlyArray<Fields> => {
+export const onlyMember = (state: State, family: string): ReadonlyArray<Fields> => {
   const members = state.get(family) ?? []
   return members.length === 1 ? members.map(madeWith) : []
 }
@@ -148,7 +148,7 @@ const membersOf = (rests: ReadonlyArray<State>, family: string): ReadonlyArray<F
 /** Yes and no are said of everything: which of them is meant the name tells. */
 const isSwitch = (text: string): boolean => text === "true" || text === "false"
 
-const keyOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
+export const keyOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
 
 /** What people have replaced of what a place says, where it does not say the new. */
 const changeOf = (all: ReadonlyArray<Replaced>, place: Place): Replaced | undefined =>

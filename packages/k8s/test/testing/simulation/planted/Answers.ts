@@ -94,6 +94,28 @@ const pausing = (before: boolean): Simulation.Operator =>
     })
   )
 
+/** Settings with how many of the Pods are a majority, which is reckoned anew, or when they are made. */
+const majority = (anew: boolean): Simulation.Operator =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      yield* B.pods(box)
+      const least = String(Math.floor(box.spec.size / 2) + 1)
+      const known = (yield* B.cached("quorum"))?.data?.["least"]
+      return yield* B.done(B.keep(box, "quorum", { least: anew ? least : known ?? least }))
+    })
+  )
+
+/** A status that tells what there is, always, or once; which there is in settings. */
+const phased = (always: boolean): Simulation.Operator =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      yield* B.keep(box, "settings", { size: String(box.spec.size) })
+      return yield* B.done(
+        B.status(box, { phase: (always ? undefined : box.status?.phase) ?? `there are ${box.spec.size}` })
+      )
+    })
+  )
+
 const changed = (name: string, body: object): B.Steps => [
   { name, act: B.client.use((it) => it.patch(B.Box, B.key, B.merge(body))) }
 ]
@@ -145,5 +167,19 @@ export const planted: ReadonlyArray<B.Planted> = [
     ],
     pausing(true),
     pausing(false)
+  ),
+  B.bug(
+    "ends: how many are a majority is reckoned once",
+    "what is not wanted any more goes",
+    [...B.sized(2, 7), ...B.deleted],
+    majority(false),
+    majority(true)
+  ),
+  B.bug(
+    "ends: the status tells for ever what was there first",
+    "what is not wanted any more goes",
+    [...B.sized(3, 7), ...B.deleted],
+    phased(false),
+    phased(true)
   )
 ]

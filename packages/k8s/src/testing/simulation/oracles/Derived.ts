@@ -1,0 +1,184 @@
+/**
+ * `Derived`: what follows from what people want follows it also when they want something else.
+ *
+ * A budget is one less than the replicas, a text names a host. Made once and never again, it stays as it was, in every run,
+ * so that no end differs, and no word of theirs is in it that `Outdated` could look for. Two stories tell: people change
+ * one value and nothing else; who makes the object after that makes it with another value than who makes it before, and
+ * where it is there already it keeps the one of before, at that rest and at all later ones. Not where somebody is told that it
+ * stays, nor where another one has a say in it, nor in statuses.
+ *
+ * Of a status only words count: it keeps one that people have replaced, says the new one nowhere, and nothing else in the
+ * cluster, or outside, has the old one any more: there is nothing left that it could mean.
+ */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { isObject } from "../../../schema/JsonValue.ts"
+import { isPaused } from "../recording/Excuses.ts"
+import type { Recording, Rest } from "../recording/Recording.ts"
+import type { Reference } from "../running/Reference.ts"
+import * as Canonical from "../state/Canonical.ts"
+import { copyOf, entriesOf, itemsOf } from "../state/Outside.ts"
+import {
+  type Fields,
+  isElsewhere,
+  isScalar,
+  keyOf,
+  onlyMember,
+  type Place,
+  places,
+  replacedIn,
+  type Scalar,
+  scalarAt
+} from "./Outdated.ts"
+
+/** What there was after each step, at its rest or at the end; nothing where the next one did not wait. */
+const momentsOf = (run: Recording): ReadonlyArray<Rest | undefined> => [...run.rests, run]
+
+const objectIn = (moment: Rest | undefined, { kind, metadata: { name, namespace } }: KubeObject) =>
+  moment?.objects.find((object) =>
+    object.kind === kind && object.metadata.name === name && object.metadata.namespace === namespace
+  )
+
+const specOf = (object: KubeObject): unknown => (object as { readonly spec?: unknown }).spec
+
+/** Where one value is in the place of another, if nothing else differs: of other differences there is none to tell of. */
+const differences = (one: unknown, two: unknown, path: string): ReadonlyArray<string | undefined> => {
+  if (JSON.stringify(one) === JSON.stringify(two)) return []
+  if (isObject(one) && isObject(two) && !Array.isArray(one) && !Array.isArray(two)) {
+    return [...new Set([...Object.keys(one), ...Object.keys(two)])]
+      .flatMap((key) => differences(one[key], two[key], `${path}.${key}`))
+  }
+  return [isScalar(one) && isScalar(two) ? path : undefined]
+}
+
+/** Steps in which people change one value of the object and nothing else, from the second one on, and which. */
+const turnsOf = (moments: ReadonlyArray<Rest | undefined>, own: KubeObject) =>
+  moments.flatMap((moment, step) => {
+    const [before, after] = [moments[step - 1], moment].map((rest) => objectIn(rest, own))
+    if (before === undefined || after === undefined || isPaused(before) || isPaused(after)) return []
+    const [path, ...more] = differences(specOf(before), specOf(after), `${own.kind}.spec`)
+    return path === undefined || more.length > 0 ? [] : [{ step, path, spec: [specOf(before), specOf(after)] as const }]
+  })
+
+/** What an object that is made after so many steps, which have come at once, is made with. */
+const madeAfter = ({ hasty, mask }: Reference, own: KubeObject, steps: number, spec: unknown) => {
+  const { recording } = hasty(Array.from({ length: steps }, (_, index) => index + 1))
+  const [moment] = momentsOf(recording)
+  const object = objectIn(moment, own)
+  if (moment === undefined || object === undefined || recording.failure !== undefined) return undefined
+  if (JSON.stringify(specOf(object)) !== JSON.stringify(spec)) return undefined
+  return Canonical.state({ entries: recording.entries, ...moment }, mask)
+}
+
+/** Whether a family is the target of something that scales it. */
+const isScaled = (state: Canonical.State, family: string): boolean => {
+  const [kind, place = ""] = family.split(" ")
+  const [namespace, name] = place.split("/")
+  return [...state].some(([other, members]) =>
+    other.startsWith(`HorizontalPodAutoscaler ${namespace}/`) && members.some((member) => {
+      const { spec } = JSON.parse(member) as { readonly spec?: { readonly scaleTargetRef?: Fields } }
+      return spec?.scaleTargetRef?.["kind"] === kind && spec?.scaleTargetRef?.["name"] === name
+    })
+  )
+}
+
+/** What has not followed what people want, in some families; `state` is the end's, and `atOnce` that of all steps at once. */
+export const derived = (
+  run: Recording,
+  reference: Reference,
+  own: KubeObject,
+  families: Iterable<string>,
+  state: Canonical.State,
+  atOnce: Canonical.State
+): string | undefined => {
+  const moments = momentsOf(run)
+  const turns = turnsOf(moments, own)
+  if (turns.length === 0) return undefined
+  const states = moments.map((moment) => moment && Canonical.state({ entries: run.entries, ...moment }, reference.mask))
+  const saidIn = (known: Canonical.State | undefined, family: string, { path }: Place): Scalar | undefined => {
+    const [fields] = known === undefined ? [] : onlyMember(known, family)
+    return fields && scalarAt(fields, family, path)
+  }
+  for (const family of families) {
+    const [[found], [wanted]] = [onlyMember(state, family), onlyMember(atOnce, family)]
+    if (found === undefined || wanted === undefined || found["immutable"] === true) continue
+    for (const place of places(found, wanted, family)) {
+      if (isElsewhere(state, family, place.wanted) || keyOf(place.path) === "replicas" && isScaled(state, family)) {
+        continue
+      }
+      const turn = turns.find(({ spec: [before, after], step }) => {
+        if (!states.slice(step - 1).every((known) => saidIn(known, family, place) === place.found)) return false
+        if (saidIn(madeAfter(reference, own, step - 1, before), family, place) !== place.found) return false
+        const anew = saidIn(madeAfter(reference, own, step, after), family, place)
+        return anew !== undefined && anew !== place.found
+      })
+      if (turn === undefined) continue
+      const [is, was] = [place.found, place.wanted].map((value) => JSON.stringify(value))
+      return `${place.path}: ${is}, as it was made, and has not followed ${turn.path}; where people want at once what ` +
+        `they want in the end it is ${was}`
+    }
+  }
+  return undefined
+}
+
+/** What a status tells of what has been, and is no more. */
+const historical = /initial|first|origin|creat|previous|prior|last|former|old|found/i
+
+/** A text as a word in another one. */
+const asWord = (text: string): RegExp =>
+  new RegExp(`(?<![\\p{L}\\p{N}])${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?![\\p{L}\\p{N}])`, "u")
+
+const textsIn = (value: unknown): ReadonlyArray<string> =>
+  isScalar(value)
+    ? [String(value)]
+    : [
+      ...(entriesOf(value) ?? []).flatMap(([key, item]) => [key, ...textsIn(item)]),
+      ...(itemsOf(value) ?? []).flatMap(textsIn)
+    ]
+
+/** All that is said of what there is, but in the status of one object; and outside. */
+const saidElsewhere = (state: Canonical.State, own: string, outside: Recording["outside"]): ReadonlyArray<string> => [
+  ...[...state].flatMap(([family, members]) => [
+    family,
+    ...members.flatMap((member) => {
+      const { status, ...fields } = JSON.parse(member) as Fields
+      return textsIn(family === own ? fields : { ...fields, status })
+    })
+  ]),
+  ...[...outside].flatMap(([name, value]) => [name, ...textsIn(copyOf(value))])
+]
+
+/** Where the status of what people have keeps a word that they have replaced, and that nothing else has any more. */
+export const toldOfBefore = (
+  run: Recording,
+  own: KubeObject,
+  family: string | undefined,
+  rests: ReadonlyArray<Canonical.State>,
+  state: Canonical.State,
+  atOnce: Canonical.State
+): string | undefined => {
+  if (family === undefined) return undefined
+  const statusIn = (known: Canonical.State): unknown => {
+    const [member, ...more] = known.get(family) ?? []
+    return member === undefined || more.length > 0 ? undefined : (JSON.parse(member) as Fields)["status"]
+  }
+  const from = `${own.kind}.status`
+  const [found, wanted] = [statusIn(state), statusIn(atOnce)]
+  const changes = replacedIn(run, own)
+  for (const place of places(found, wanted, from)) {
+    if (typeof place.found !== "string" || historical.test(keyOf(place.path))) continue
+    const before = rests.map((rest) => scalarAt(statusIn(rest), from, place.path)).filter((said) => said !== undefined)
+    if (before.length === 0 || before.some((said) => said !== place.found)) continue
+    for (const { now, old, path } of changes) {
+      const [then, new_] = [asWord(old), asWord(now)]
+      const isOld = then.test(place.found) && !new_.test(place.found)
+      const isNew = new_.test(String(place.wanted)) && !then.test(String(place.wanted))
+      if (!isOld || !isNew || textsIn(found).some((text) => new_.test(text))) continue
+      if (saidElsewhere(state, family, run.outside).some((text) => then.test(text))) continue
+      return `${place.path}: ${JSON.stringify(place.found)}, of when ${path} was ${
+        JSON.stringify(old)
+      }, of which there is ` +
+        `nothing any more; where people want at once what they want in the end it is ${JSON.stringify(place.wanted)}`
+    }
+  }
+  return undefined
+}
