@@ -1,9 +1,14 @@
 /** `Order`: which single faults are run first, as the budget may not do for all. */
+import { isTerminating } from "@effect-operator/core/KubeObject"
+import { asks } from "../recording/Asks.ts"
 import { isElected, isElection, isEvent, type Kind, type Point } from "../recording/Fault.ts"
 import { accepted, type Call, type Entry, type Recording } from "../recording/Recording.ts"
 import { key, type Story } from "../story/Story.ts"
 import { deletingSteps } from "../story/Variants.ts"
 import type { Single } from "./Singles.ts"
+
+/** What people do with a step: something is there that was not, is another, or is to go. */
+type Doing = "nothing" | "make" | "change" | "delete"
 
 /** What happens at a point. */
 interface Place {
@@ -11,6 +16,8 @@ interface Place {
   readonly entry: Entry | undefined
   /** It is one of many about a lease, between which nothing happens: what they are there for is told by the first. */
   readonly isIdle: boolean
+  /** What people have done before. */
+  readonly after: Doing
   /** It is a step that takes away what people work with: what comes of that nobody sees but who is there. */
   readonly isLast?: boolean
 }
@@ -23,14 +30,22 @@ const isAboutLease = (entry: Entry): boolean =>
 
 const placesIn = (run: Recording): ReadonlyMap<string, Place> => {
   const places = new Map<string, Place>()
-  for (const [step, isLast] of deletingSteps(run).entries()) {
-    places.set(`Step ${step + 1}`, { entry: undefined, isIdle: false, isLast })
+  const deletes = deletingSteps(run)
+  const doings = deletes.map((isLast, step): Doing =>
+    isLast ? "delete" : deletes[step - 1] === false ? "change" : "make"
+  )
+  for (const [step, isLast] of deletes.entries()) {
+    places.set(`Step ${step + 1}`, { entry: undefined, isIdle: false, after: doings[step]!, isLast })
   }
   let idle = 0
+  let step = 0
   for (const entry of run.entries) {
+    if (entry._tag === "Step") step += 1
     if (entry._tag === "Change" && isElected(entry.change.object)) continue
     idle = isAboutLease(entry) ? idle + 1 : 0
-    if ("n" in entry) places.set(`${entry._tag} ${entry.n}`, { entry, isIdle: idle > renewals })
+    if ("n" in entry) {
+      places.set(`${entry._tag} ${entry.n}`, { entry, isIdle: idle > renewals, after: doings[step - 1] ?? "nothing" })
+    }
   }
   return places
 }
@@ -38,14 +53,22 @@ const placesIn = (run: Recording): ReadonlyMap<string, Place> => {
 /** Whether a write was of what is there already: applied anew, or after a start. */
 const changesNothing = (call: Call): boolean => accepted(call) && call.before === call.after
 
+/** Whether a write does nothing but hold an object by a finalizer: nothing has been done yet that could be half done. */
+const onlyHolds = ({ object, request: { body } }: Call): boolean => {
+  const text = JSON.stringify(body) ?? ""
+  return object !== undefined && !isTerminating(object) && text.includes("finalizers") &&
+    !/spec|status|data"/.test(text)
+}
+
 /** How much a fault at a point tells: most at a write, least where nothing is at stake. */
 const weight = (point: Point, { entry, isIdle = false, isLast = false }: Partial<Place> = {}): number => {
   if (point._tag === "Step" && point.fault === "away") return isLast ? 0 : 1
-  if (point._tag === "Clock" || point._tag === "External" || point._tag === "Step") return 0
+  if (point._tag === "Clock" || point._tag === "Step") return 0
   if (isIdle) return 4
+  if (entry?._tag === "External") return asks(entry.name) ? 2 : 0
   if (entry?._tag === "Call") {
     if (isEvent(entry.request.path)) return 3
-    return entry.request.method === "GET" || changesNothing(entry) ? 2 : 0
+    return entry.request.method === "GET" || changesNothing(entry) ? 2 : onlyHolds(entry) ? 1 : 0
   }
   return 1
 }
@@ -59,14 +82,17 @@ const shapeOf = ({ entry }: Partial<Place>): string => {
   return `${method} ${object?.kind ?? status}${/\/(?:status|scale)$/.exec(path)?.[0] ?? ""}`
 }
 
-/** Kinds that find more than others do: what is half done, refused, or found again by another process. */
-const telling: ReadonlySet<Kind> = new Set<Kind>([
-  "crashAfter",
-  "crashAway",
-  "serverError",
-  "conflict",
-  "cutOff",
-  "restarted"
+/**
+ * Kinds that find more than others do, what is half done, refused, or found again by another process, and how many of them are
+ * run for one of another.
+ */
+const telling: ReadonlyMap<Kind, number> = new Map<Kind, number>([
+  ["crashAfter", 4],
+  ["crashAway", 2],
+  ["serverError", 2],
+  ["conflict", 2],
+  ["cutOff", 2],
+  ["restarted", 2]
 ])
 
 /**
@@ -100,11 +126,18 @@ const rankOf = ({ point: { _tag, fault } }: Single): number => {
   return rank < 0 ? early.length : rank
 }
 
-/** How many of a telling kind are run for one of another. */
-const ahead = 3
-
 /** What happens at rest tells something else than the same at a request. */
 const groupOf = ({ lived, point }: Single): string => `${point._tag} ${point.fault} ${key(lived)}`
+
+/** One of each that people have done before, in turn: what is half done leaves something else where something is there already. */
+const inTurn = <A extends { readonly after: Doing }>(all: ReadonlyArray<A>): ReadonlyArray<A> => {
+  const known = new Map<Doing, number>()
+  return all.map((one) => {
+    const turn = known.get(one.after) ?? 0
+    known.set(one.after, turn + 1)
+    return { one, turn }
+  }).sort((a, b) => a.turn - b.turn).map(({ one }) => one)
+}
 
 /**
  * The faults in an order that has every kind early, in each story some in turn, those that tell most first, and of what
@@ -128,12 +161,14 @@ export const stratified = (
   const ordered = all.map((single) => {
     const { lived, point } = single
     const place = placesOf(lived).get(`${point._tag} ${point.at}`)
-    const shape = `${groupOf(single)} ${weight(point, place)} ${shapeOf(place ?? {})}`
+    // Who is cut off leaves it to others what is half done; what happens at rest tells of what there is then.
+    const after = point._tag === "Step" || point.fault === "cutOff" ? "nothing" : place?.after ?? "nothing"
+    const shape = `${groupOf(single)} ${weight(point, place)} ${after} ${shapeOf(place ?? {})}`
     const turn = point._tag === "Step" ? 0 : alike.get(shape) ?? 0
     alike.set(shape, turn + 1)
-    return { single, weight: weight(point, place), turn }
+    return { single, weight: weight(point, place), turn, after }
   }).sort((a, b) => a.weight - b.weight || a.turn - b.turn)
-  const byFault = new Map<string, Array<{ readonly single: Single; readonly weight: number }>>()
+  const byFault = new Map<string, Array<{ readonly single: Single; readonly weight: number; readonly after: Doing }>>()
   for (const one of ordered) {
     const name = groupOf(one.single)
     const group = byFault.get(name)
@@ -145,7 +180,7 @@ export const stratified = (
   const groups = [...byFault.values()].map((members) => {
     const { single: first, weight } = members[0]!
     const before = timesRun(first.point.fault)
-    const most = members.filter((one) => one.weight === weight).map(({ single }) => single)
+    const most = inTurn(members.filter((one) => one.weight === weight)).map(({ single }) => single)
     const rest = members.slice(most.length).map(({ single }) => single)
     const from = before % most.length
     return { group: [...most.slice(from), ...most.slice(0, from), ...rest], before, rank: rankOf(first) }
@@ -154,7 +189,7 @@ export const stratified = (
   const out: Array<Single> = []
   for (let round = 0; out.length < all.length; round++) {
     for (const group of inOrder) {
-      const many = telling.has(group[0]!.point.fault) ? ahead : 1
+      const many = telling.get(group[0]!.point.fault) ?? 1
       out.push(...group.slice(round * many, (round + 1) * many))
     }
   }

@@ -2,14 +2,16 @@
  * `Shares`: how long each of several stories is explored, of the time there is for all.
  *
  * Each has the same of what is left. But a story is told without faults before there are any, several times, and where its
- * share does for little more than that, little is found out by it: then it has longer, and the last ones are not told. The
- * first one has that long also where no time is left, as on a machine that has much else to do: a story that is told without
- * faults alone says next to nothing.
+ * share does for little more than that, little is found out by it: then it has longer, and the last ones are not told. In the
+ * first one faults have as long as what comes before them also where no time is left, as on a machine that has much else to
+ * do: a story that is told without faults alone says next to nothing.
  */
 
 export const defaults = {
-  /** Faults have so many times as long, at least, as what comes before them. */
-  faults: 1
+  /** Faults have so many times as long, at least, as what comes before them, as long as there is time, */
+  faults: 3,
+  /** and so many times where there is none, in the first story. */
+  late: 1
 } as const
 
 export interface Shares {
@@ -25,13 +27,15 @@ export const make = (now: () => number, until: number, stories: number): Shares 
       const begun = now()
       if (left === 0 || (left < stories && begun >= until)) return undefined
       const share = begun + (until - begun) / left
-      const last = left < stories ? until : Infinity
+      const isFirst = left === stories
       left -= 1
       let ready: number | undefined
       return () => {
         const at = now()
         ready ??= at
-        return at < Math.min(last, Math.max(share, ready + defaults.faults * (ready - begun)))
+        const before = ready - begun
+        const longer = Math.min(until, ready + defaults.faults * before)
+        return at < Math.max(share, longer, isFirst ? ready + defaults.late * before : 0)
       }
     }
   }

@@ -9,6 +9,7 @@
  */
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { fails, type Kind } from "../recording/Fault.ts"
+import { asks } from "../recording/Asks.ts"
 import { calls, type Entry, isOver, line, type Recording, type Rest } from "../recording/Recording.ts"
 import { keyOf, name, writes } from "../recording/Writes.ts"
 import { keysOf } from "../state/Outside.ts"
@@ -17,9 +18,6 @@ import type { Oracle } from "./Oracle.ts"
 /** Faults after which nothing is known, where something was asked. */
 const failing: ReadonlySet<Kind> = new Set<Kind>(["serverError", "lostAnswer", "externalFails"])
 
-/** What calls of the outside are called that only ask; one that tries something out has its answer when that fails. */
-const asks = /^(?:list|find|look|get|read|search|describe|query|fetch)/i
-
 type Fault = Extract<Entry, { readonly _tag: "Fault" }>
 
 /** The read that a fault has failed, in words. */
@@ -27,7 +25,7 @@ const readOf = (run: Recording, { point }: Fault): string | undefined => {
   if (!failing.has(point.fault)) return undefined
   if (point._tag === "External") {
     const call = run.entries.find((entry) => entry._tag === "External" && entry.n === point.at)
-    return call?._tag === "External" && asks.test(call.name) ? `the outside call "${call.name}"` : undefined
+    return call?._tag === "External" && asks(call.name) ? `the outside call "${call.name}"` : undefined
   }
   const call = point._tag === "Call" ? calls(run).find(({ n }) => n === point.at) : undefined
   return call?.request.method === "GET" ? line(call.request) : undefined

@@ -1,5 +1,5 @@
 import { ConfigMap } from "@effect-operator/k8s/kinds"
-import type { Simulation } from "@effect-operator/k8s/testing"
+import { External, type Simulation } from "@effect-operator/k8s/testing"
 import { stratified } from "@effect-operator/k8s/testing/simulation/exploring/Order"
 import * as Points from "@effect-operator/k8s/testing/simulation/exploring/Points"
 import type { Single } from "@effect-operator/k8s/testing/simulation/exploring/Singles"
@@ -83,6 +83,45 @@ describe("the order of single faults", () => {
     ) {
       assert.isBelow(first(tag!, fault!), soonest, fault)
     }
+  })
+
+  it("of what is done there is one each after something is made, changed and deleted, before there is more", () => {
+    const steps = [...B.sized(1, 3), ...B.deleted]
+    const operator = B.boxes(
+      (box) => Effect.andThen(B.keep(box, "settings", { size: String(box.spec.size) }), B.pods(box)),
+      {
+        finalize: () => B.done(B.unlessGone(B.client.use((it) => it.delete(ConfigMap, B.named(`settings`)))))
+      }
+    )
+    const { order, recording } = ordered({ name: "in turn", resources: B.resources, operator, steps })
+    const stepOf = (at: number) => {
+      const index = recording.entries.findIndex((entry) => entry._tag === "Call" && entry.n === at)
+      return recording.entries.slice(0, index).filter((entry) => entry._tag === "Step").length
+    }
+    const deaths = order.filter(({ point }) => point._tag === "Call" && point.fault === "crashAfter").map(({ point }) =>
+      point.at
+    )
+    assert.deepStrictEqual(deaths.slice(0, 3).map(stepOf), [1, 2, 3])
+    const holds = recording.entries.find((entry) =>
+      entry._tag === "Call" && JSON.stringify(entry.request.body)?.includes("\"add\"") === true
+    ) as Extract<Entry, { readonly _tag: "Call" }>
+    assert.include(JSON.stringify(holds.request.body), "finalizers")
+    const writes = deaths.map((at) => recording.entries.find((entry) => entry._tag === "Call" && entry.n === at)!)
+      .filter(isWrite)
+    assert.isAbove(
+      writes.indexOf(holds),
+      writes.length - 2,
+      "what only holds an object comes after all that does something"
+    )
+  })
+
+  it("outside calls that only ask come after those that do something", () => {
+    const call = (name: string) => External.call(name, () => "refused", Effect.void)
+    const operator = B.boxes(() => B.done(Effect.andThen(call("list machines"), call("buy"))))
+    const { order, recording } = ordered({ name: "asking", resources: B.resources, operator, steps: B.sized(1) })
+    const first = order.find(({ point }) => point._tag === "External")!.point.at
+    const asked = recording.entries.find((entry) => entry._tag === "External" && entry.n === first)
+    assert.strictEqual(asked?._tag === "External" && asked.name, "buy")
   })
 
   it("who is away is so first when something is deleted", () => {

@@ -20,8 +20,10 @@ describe("shares of the time", () => {
     assert.deepStrictEqual(runsOf(8_000, 4, 100), [190, 190, 190, 190])
   })
 
-  it("leave faults as long as what comes before them, and the last stories out, where there is not", () => {
-    assert.deepStrictEqual(runsOf(2_000, 8, 250), [25, 25, 25, 25])
+  it("leave faults three times as long as what comes before them, and the last stories out, where there is not", () => {
+    assert.deepStrictEqual(runsOf(2_000, 8, 250), [75, 75])
+    assert.deepStrictEqual(runsOf(2_000, 4, 250), [75, 75])
+    assert.deepStrictEqual(runsOf(600, 8, 250), [35])
   })
 
   it("have one story told at least, and faults in it for as long as that takes, however late it is", () => {
