@@ -188,17 +188,36 @@ const noChurn: Oracle = {
   }
 }
 
-/** Kinds that outlive what they were made for: data, and what all objects of a namespace or cluster share. */
-const lasting: ReadonlySet<string> = new Set([
-  ...precious,
-  "Event",
-  "Lease",
+/** Kinds that many share, unless they are called after one that is gone. */
+const shared: ReadonlySet<string> = new Set([
   "ServiceAccount",
   "Role",
   "RoleBinding",
   "ClusterRole",
   "ClusterRoleBinding"
 ])
+
+/** Kinds that outlive what they were made for: data, and what all objects of a namespace or cluster may share. */
+const lasting: ReadonlySet<string> = new Set([
+  ...precious,
+  ...shared,
+  "Event",
+  "Lease"
+])
+
+/** Names of custom resources, but of those that are called as their kind is: so may be what all of them share. */
+const namesOf = ({ entries, kinds }: Recording): ReadonlySet<string> =>
+  new Set(
+    entries.flatMap((entry) => {
+      if (entry._tag !== "Change" || !kinds.includes(entry.change.object.kind)) return []
+      const { kind, metadata: { name } } = entry.change.object
+      return kind.toLowerCase().startsWith(name.toLowerCase()) ? [] : [name]
+    })
+  )
+
+/** Whether it was made for one custom resource alone: its name has the name of that in it. */
+const isOfOne = (run: Recording, { kind, metadata }: KubeObject): boolean =>
+  shared.has(kind) && [...namesOf(run)].some((name) => `-${metadata.name}-`.includes(`-${name}-`))
 
 /** Whether the last custom resource is gone, and so is what belonged to it; what lost its owner nobody can tell of. */
 const isOverAll = (run: Recording): boolean =>
@@ -227,8 +246,9 @@ const nothingLeft: Oracle = {
       const [above] = ownerReferences.flatMap((owner) => made.get(owner.uid) ?? [])
       if (above !== undefined && !made.has(uid)) made.set(uid, above)
     }
-    const all = objects.filter(({ kind, metadata }) =>
-      made.has(metadata.uid) && !lasting.has(kind) && !keeps.includes(kind)
+    const all = objects.filter((object) =>
+      made.has(object.metadata.uid) && (!lasting.has(object.kind) || isOfOne(run, object)) &&
+      !keeps.includes(object.kind)
     )
     // What the cluster has made of it goes with it.
     const left = all.find(({ metadata }) => own.has(metadata.uid)) ?? all[0]

@@ -1,7 +1,7 @@
 /** How things end: owners, finalizers, clean-ups. */
-import { Action } from "@effect-operator/core"
+import { Action, Watch } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
-import { ConfigMap, Pod } from "@effect-operator/k8s/kinds"
+import { ConfigMap, Pod, ServiceAccount } from "@effect-operator/k8s/kinds"
 import { Effect } from "effect"
 import * as B from "./Box.ts"
 
@@ -20,6 +20,27 @@ const outside: B.Reconcile = () =>
 const cleaned = B.done(B.client.use((it) => B.unlessGone(it.delete(ConfigMap, B.named("outside")))))
 
 const clean = B.boxes(outside, { finalize: () => cleaned })
+
+/** Whom the Pods of one Box run as: an account that is called after it, and goes with it, or stays. */
+const account = (owned: boolean) =>
+  B.boxes((box) =>
+    B.done(
+      Effect.gen(function*() {
+        const it = yield* B.client
+        const metadata = {
+          ...B.named(`${box.metadata.name}-runner`),
+          ...(owned && { ownerReferences: [controllerReference(box)] })
+        }
+        if ((yield* B.unlessGone(it.get(ServiceAccount, metadata))) === undefined) {
+          yield* it.create(ServiceAccount, { metadata })
+        }
+      })
+    ), { watches: [Watch.cached(ServiceAccount)] })
+
+const ofTom: B.Steps = [
+  { name: "tom", act: B.write(1, B.named("tom")) },
+  { name: "delete tom", act: B.client.use((it) => it.delete(B.Box, B.named("tom"))) }
+]
 
 const nothingLeft = (steps: B.Steps): B.Steps =>
   steps.map((step) =>
@@ -100,6 +121,14 @@ export const planted: ReadonlyArray<B.Planted> = [
       })
     ),
     B.boxes((box) => B.done(B.keep(box, "child", { of: box.metadata.name })))
+  ),
+  B.bug(
+    "lifecycle: an account that is called after a Box outlives it",
+    "nothing left behind",
+    ofTom,
+    account(false),
+    account(true),
+    { without: ["removed"] }
   ),
   B.bug(
     "wrong owner: a uid from somewhere else, and the garbage collector takes all",
