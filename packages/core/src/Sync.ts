@@ -13,6 +13,9 @@
  * If the cache does not show a child, it may still exist, because a filtered watch leaves objects out and every watch
  * lags. The server is asked once before a child is made.
  *
+ * Two controllers of one kind need different kinds of children, because each deletes the children that only the other
+ * wants.
+ *
  * A child that is made `once` is left alone from then on. With `stages`, children are made in order: those of a stage
  * when all of the previous stages are ready. `remove` deletes them in reverse.
  */

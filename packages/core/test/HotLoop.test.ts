@@ -33,15 +33,24 @@ describe("HotLoop", () => {
   it("takes nothing for a loop that makes progress, rests in between, or is slow", () => {
     const loops = new HotLoop()
     for (let i = 0; i < 500; i++) assert.strictEqual(loops.judge("progress", [`step ${i}`], i), 0)
+    let now = 500
     for (let i = 0; i < 500; i++) {
-      assert.strictEqual(loops.judge("rests", ["same"], i), 0)
-      if (i % 5 === 0) loops.judge("rests", [], i)
+      if (i % 5 === 0) now += defaults.gap
+      assert.strictEqual(loops.judge("rests", ["same"], now += 1), 0)
     }
-    for (let i = 0; i < 500; i++) assert.strictEqual(loops.judge("slow", ["same"], i * 2_000), 0)
-    loops.judge("progress", [], 0)
-    loops.judge("rests", [], 0)
-    loops.judge("slow", [], 0)
+    for (let i = 0; i < 500; i++) assert.strictEqual(loops.judge("slow", ["same"], now += 2_000), 0)
+    loops.judge("slow", [], now += 2_000)
     assert.strictEqual(loops.size, 0)
+  })
+
+  it("one that writes nothing now and then, woken by its own write, is in a loop all the same", () => {
+    const loops = new HotLoop()
+    let held = 0
+    for (let now = 0; now < 100; now += 2) {
+      if (loops.judge("a", ["same"], now) > 0) held += 1
+      assert.strictEqual(loops.judge("a", [], now + 1), 0)
+    }
+    assert.isAbove(held, 20)
   })
 
   it("forgets what a key wrote as soon as writing it again would be no loop, whoever writes next", () => {
@@ -50,7 +59,7 @@ describe("HotLoop", () => {
     assert.strictEqual(loops.size, 500)
     loops.judge("another", ["same"], 499 + defaults.gap)
     assert.strictEqual(loops.size, 2)
-    loops.judge("another", [], 500 + defaults.gap)
+    loops.judge("another", [], 500 + 2 * defaults.gap)
     assert.strictEqual(loops.size, 0)
   })
 

@@ -5,7 +5,8 @@
  * the wrong place, a status that contains the time: each writes again what it wrote a moment ago, as fast as the server
  * responds. A reconcile is suspicious if it writes something (ignoring times and server metadata) that an earlier one
  * of the same key wrote, less than `gap` after it. After `threshold` of them in a row the key is held back, twice as
- * long each time. The first reconcile that writes nothing, or nothing it wrote before, ends that.
+ * long each time. The first reconcile that writes something new ends that, and so does a pause without writes. A
+ * reconcile that writes nothing does not: two controllers that undo each other are also woken by their own writes.
  *
  * Most keys write once and rest: what a key wrote is digested only if it writes again in time, and forgotten otherwise.
  */
@@ -48,9 +49,9 @@ export class HotLoop {
    */
   judge(key: string, writes: ReadonlyArray<Sign>, now: number): number {
     if (this.#trails.size > 0) this.#forget(now)
+    if (writes.length === 0) return 0
     const trail = this.#trails.get(key)
     if (trail !== undefined) this.#trails.delete(key)
-    if (writes.length === 0) return 0
     if (trail === undefined || isOver(trail, now)) {
       this.#trails.set(key, { unread: writes, written: new Set(), suspicious: 0, last: now, hold: 0 })
       return 0

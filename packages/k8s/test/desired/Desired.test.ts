@@ -140,6 +140,30 @@ describe("Sync", () => {
       )))
   }
 
+  it.effect("two controllers of a kind that prune each other's children are slowed down, each", () => {
+    const pruning = (name: string) =>
+      Controller.make(name, {
+        for: Site,
+        owns: [ConfigMap],
+        reconcile: (site) =>
+          Effect.as(Sync.children(site, [ConfigMap], [Sync.child(ConfigMap, { metadata: { name } })]), Action.done)
+      })
+    return Effect.gen(function*() {
+      yield* create(1, [])
+      yield* TestClock.adjust("1 minute")
+      assert.isAtMost(total(yield* writes), 150)
+      yield* TestClock.adjust("1 hour")
+      assert.isAtMost(total(yield* writes), 600)
+    }).pipe(
+      Effect.provide(
+        Manager.layer([pruning("one"), pruning("two")]).pipe(
+          Layer.provideMerge(cluster),
+          Layer.provideMerge(Logger.layer([]))
+        )
+      )
+    )
+  })
+
   it.effect("puts right exactly what somebody changed, with one request", () =>
     Effect.gen(function*() {
       yield* create(2, ["a"])

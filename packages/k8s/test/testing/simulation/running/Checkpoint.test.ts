@@ -156,7 +156,14 @@ describe("Checkpoint", () => {
   })
 
   it("a story whose beginning goes wrong cannot be gone on with, and says why", () => {
-    const failures = planted.flatMap(({ wrong }) => {
+    // Writes something else each time, at one moment.
+    const restless: Simulation.Scenario = {
+      name: "restless",
+      resources,
+      operator: B.boxes((box) => Effect.as(B.status(box, { count: (box.status?.count ?? 0) + 1 }), Action.requeue)),
+      steps: B.sized(1)
+    }
+    const failures = [...planted.map(({ wrong }) => wrong), restless].flatMap((wrong) => {
       const { failure } = Run.run({ ...wrong, steps: wrong.steps.slice(0, 1) }, none, { seed: 1, quiet: 0 })
       return failure === undefined ? [] : [{ wrong, failure }]
     })
