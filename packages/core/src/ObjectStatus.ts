@@ -11,6 +11,9 @@
  * is recorded nowhere else (such as how often something ran) belongs in a patch with the `resourceVersion` it is based
  * on, so that a write from an old read is refused.
  *
+ * A projection (`Projection.without`) must keep the fields that are written. A cache without them would show neither the
+ * own values, which would be written each time, nor those of others, which would be overwritten.
+ *
  * The patch tests the object's uid, so a status is never written to a later object of the same name.
  */
 import * as Effect from "effect/Effect"
@@ -20,6 +23,7 @@ import { stored } from "./internal/stored.ts"
 import type { JsonPatchOperation, KubeClient } from "./KubeClient.ts"
 import * as KubeError from "./KubeError.ts"
 import type { KubeObject } from "./KubeObject.ts"
+import * as Projection from "./Projection.ts"
 import * as Resource from "./Resource.ts"
 
 /** The status type of an object type. */
@@ -47,6 +51,7 @@ export const write = <A extends KubeObject>(
         ? Effect.undefined
         : Effect.map(stored(callOf(resource, object), resource, "encodeFields", { status }), ({ status }) => status)
     const wanted = plain(JSON.parse(JSON.stringify(yield* storedOf(status))))
+    if (Projection.isBlind(resource, { status: wanted })) return yield* Effect.die(unseen(resource))
     const now = yield* storedOf(statusOf(object))
     const said = now === undefined && equals(wanted, {}) ? [] : difference("/status", now, wanted)
     if (said.length === 0) return object
@@ -71,6 +76,12 @@ const holds = (path: string, now: unknown, wanted: unknown, said: ReadonlySet<st
     holds(member(path, key), isObject(now) ? own(now, key) : undefined, value, said)
   )
 }
+
+const unseen = ({ id, without = [] }: Resource.Any): Error =>
+  new Error(
+    `ObjectStatus.write: ${id}: the status has fields that this projection leaves out (${without.join(", ")}): ` +
+      "other controllers' values in them would be overwritten: read and write the status as the whole kind"
+  )
 
 const callOf = (resource: Resource.Any, { metadata: { name, namespace } }: KubeObject): KubeError.Call => ({
   verb: "patch",

@@ -97,7 +97,7 @@ const plain = Result.succeed as (json: unknown) => Result.Result<KubeObject, Res
 /**
  * The kind without some fields. A cache does not hold them, and a live client cuts them from the bytes before parsing:
  * `Projection.without(Node, "images", ["status.images"])`. A path names the members of objects, and has `*` for the
- * items of a list. Fields that identify and relate an object stay.
+ * items of a list. Fields that identify and relate an object, or say how it ends, stay.
  */
 export const without = <A extends KubeObject, Id extends string, const Name extends string>(
   resource: Resource.Resource<A, Id>,
@@ -125,20 +125,18 @@ export const without = <A extends KubeObject, Id extends string, const Name exte
         ? (key) => !split.some(([a, b, name]) => a === "metadata" && b === "annotations" && (name ?? key) === key)
         : undefined
     ),
-    without: paths,
+    without: [...resource.without ?? [], ...paths],
     Type: undefined as never,
     decode: (json) => resource.decode(split.reduce(dropped, json)),
     encode: partial(name)
   }
 }
 
-/** Whether a cache of the kind drops some of these fields, and so does not show changes of them. */
-export const isBlind = ({ annotations, without = [] }: Resource.Any, fields: Fields): boolean =>
-  without.some((path) => isThere(fields, path.split("."))) ||
-  (annotations !== undefined && !Object.keys(fields.metadata?.annotations ?? {}).every(annotations))
-
-interface Fields {
-  readonly metadata?: { readonly annotations?: object | undefined } | undefined
+/** Whether some of these fields are among those that a cache of the kind does without: what becomes of them is not seen. */
+export const isBlind = ({ annotations, without = [] }: Resource.Any, fields: object): boolean => {
+  const { metadata } = fields as { readonly metadata?: { readonly annotations?: object | undefined } | undefined }
+  return without.some((path) => isThere(fields, path.split("."))) ||
+    (annotations !== undefined && !Object.keys(metadata?.annotations ?? {}).every(annotations))
 }
 
 const isThere = (value: unknown, [name, ...rest]: ReadonlyArray<string>): boolean => {
@@ -148,8 +146,11 @@ const isThere = (value: unknown, [name, ...rest]: ReadonlyArray<string>): boolea
   return Object.hasOwn(value, name) && isThere((value as Readonly<Record<string, unknown>>)[name], rest)
 }
 
-/** The fields that a cache needs. */
-const needed = /^metadata\.(name|namespace|uid|resourceVersion|labels|ownerReferences|creationTimestamp)\b/
+/** What a cache lives on. */
+const needed = new RegExp(
+  "^metadata\\.(name|namespace|uid|resourceVersion|labels|ownerReferences|creationTimestamp|generation|finalizers|" +
+    "deletionTimestamp)\\b"
+)
 
 /** The value without the field at a path; the same value if there is none. */
 const dropped = (value: unknown, [name, ...rest]: ReadonlyArray<string>): unknown => {

@@ -1,6 +1,7 @@
-import { CustomResource, KubeClient, type KubeObject, ObjectStatus, Resource } from "@effect-operator/core"
+import { CustomResource, KubeClient, type KubeObject, ObjectStatus, Projection, Resource } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result, Schema } from "effect"
+import { over } from "./support/Client.ts"
 import { applyJsonPatch } from "./support/Patch.ts"
 import { Prng } from "./support/Prng.ts"
 import { invalid, patchFailed, scripted } from "./support/Scripted.ts"
@@ -24,6 +25,23 @@ const renamed = (value: unknown): unknown =>
     : Object.fromEntries(
       Object.entries(value).map(([key, part]) => [awkward[key as "x"] ?? key, renamed(part)])
     )
+
+it.effect("fields that a projection leaves out are not written: others' values would be lost", () =>
+  Effect.gen(function*() {
+    const Few = Projection.without(Thing, "few", ["status.conditions"])
+    const { client, requests } = over(() => ({ body: thing({ status: { phase: "Old" } }) }))
+    const write = (status: Status) =>
+      ObjectStatus.write(Few, thing({ status: { phase: "Old" } }), status as never).pipe(
+        Effect.provideService(KubeClient.KubeClient, client)
+      )
+    assert.include(
+      String(yield* Effect.exit(write({ phase: "New", conditions: [] }))),
+      "ObjectStatus.write: Thing.v1.test.io/few: the status has fields that this projection leaves out (status.conditions)"
+    )
+    assert.lengthOf(requests, 0)
+    yield* write({ phase: "New" })
+    assert.lengthOf(requests, 1)
+  }))
 
 describe("ObjectStatus.difference", () => {
   it("brings one status to the other, and is nothing where they are equal", () => {

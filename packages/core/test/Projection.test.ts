@@ -93,8 +93,16 @@ describe("Projection", () => {
       assert.match((yield* Effect.flip(write)).message, /a projection \(lean\) is not the whole object/)
     }))
 
+  it("without some fields of what is without others already is without all of them", () => {
+    const few = Projection.without(Projection.without(Part, "a", ["spec.role"]), "b", ["spec.more"])
+    assert.deepStrictEqual(few.without, ["spec.role", "spec.more"])
+    for (const field of ["role", "more"]) assert.isTrue(Projection.isBlind(few, { spec: { [field]: "x" } }))
+    assert.isFalse(Projection.isBlind(few, { spec: { other: "x" } }))
+  })
+
   it("without refuses paths to what a cache lives on, and what is no path", () => {
-    for (const path of ["", "spec", "metadata.name", "metadata.labels.app", "*.a", "spec.", "spec..a"]) {
+    const needed = ["name", "labels.app", "finalizers", "deletionTimestamp", "generation"].map((it) => `metadata.${it}`)
+    for (const path of ["", "spec", ...needed, "*.a", "spec.", "spec..a"]) {
       assert.throws(
         () => Projection.without(Part, "bad", [path]),
         /Projection\.without: bad: ".*": must be a path/,
