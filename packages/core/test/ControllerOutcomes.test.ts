@@ -768,6 +768,29 @@ describe("Controller: limits", () => {
       assert.deepStrictEqual(journal.words, ["1", "2"])
     }))
 
+  const successes = {
+    "waits for a change": Action.awaitChange,
+    "asks for another run later": Action.requeueAfter("1 hour")
+  }
+  for (const [what, action] of Object.entries(successes)) {
+    it.effect(`a reconcile that ${what} takes back that the object was given up`, () =>
+      Effect.gen(function*() {
+        const server = new Server(Task)
+        server.put(Task, "a", small)
+        yield* operate(server, [Controller.make("tasks", {
+          for: Task,
+          reconcile: ({ spec }) =>
+            spec.size === 1 ? Effect.fail(new Reconciler.Terminal({ message: "no" })) : Effect.succeed(action)
+        })])
+        const said = () => server.objects(Task)[0]?.status?.conditions?.map(({ type }) => type)
+        yield* pass("1 minute")
+        assert.deepStrictEqual(said(), ["Stalled"])
+        server.patch(Task, "a", { spec: { size: 2 } })
+        yield* pass("1 minute")
+        assert.deepStrictEqual(said(), [])
+      }))
+  }
+
   it.effect("of several controllers who has given up first says so, and takes it back", () =>
     Effect.gen(function*() {
       const server = new Server(Task)

@@ -10,6 +10,7 @@ import {
   OwnerLabel,
   Predicate,
   Projection,
+  Reconciler,
   Ring,
   Source,
   Sync,
@@ -19,7 +20,7 @@ import {
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Layer, Logger } from "effect"
-import { Part, Region, Widget } from "./support/Kinds.ts"
+import { Part, Region, Task, Widget } from "./support/Kinds.ts"
 import { Journal } from "./support/Operating.ts"
 import { Prng } from "./support/Prng.ts"
 import * as Replicas from "./support/Replicas.ts"
@@ -90,6 +91,28 @@ const silent = Effect.provide(Logger.layer([]))
 describe("Ring", () => {
   const mine = { "shard.alpha.sharding.timebertt.dev/widgets": "a" }
   const others = { "shard.alpha.sharding.timebertt.dev/widgets": "b" }
+
+  it.effect("an object that is to be handed back says what it has said, also while another controller works on it", () =>
+    Effect.gen(function*() {
+      const server = new Server(Task, Part, Lease)
+      server.put(Task, "x", sized(1), { labels: mine })
+      const tasks = Controller.make("tasks", {
+        for: Task,
+        reconcile: () => Effect.fail(new Reconciler.Terminal({ message: "no" }))
+      })
+      const slow = Controller.make("slow", {
+        for: Task,
+        reconcile: () => Effect.as(Effect.sleep("5 seconds"), Action.done)
+      })
+      yield* replica(server, "a", [tasks, slow])
+      yield* pass("2 seconds")
+      const said = () => server.get(Task, "x")?.status?.conditions?.map(({ message }) => message)
+      assert.deepStrictEqual(said(), ["tasks: no"])
+      server.patch(Task, "x", { metadata: { labels: { "drain.alpha.sharding.timebertt.dev/widgets": "true" } } })
+      yield* pass("1 minute")
+      assert.deepStrictEqual(server.get(Task, "x")?.metadata.labels, {})
+      assert.deepStrictEqual(said(), ["tasks: no"])
+    }).pipe(silent))
 
   const shares = (finalize: boolean) => () =>
     Effect.gen(function*() {

@@ -72,6 +72,8 @@ interface Run {
   readonly started: number
   readonly annotations: Readonly<Record<string, unknown>>
   readonly writes: Array<Write>
+  /** Whether it was admitted. */
+  admitted: boolean
 }
 
 /** What a worker has in hand, and must release if it is interrupted. */
@@ -113,9 +115,9 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       )
     )
 
-  const attempt = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
-    admit === undefined ? worked(item, object) : Effect.map(
-      admit(object, timed(worked(item, object))),
+  const attempt = (run: Run): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
+    admit === undefined ? worked(run) : Effect.map(
+      admit(run.object, timed(worked(run))),
       (done) => done === false ? Action.awaitChange : typeof done === "number" ? Action.requeueAfter(done) : done
     )
 
@@ -126,9 +128,11 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       return work
     })
 
-  /** One run of one key: the action, or why it failed. */
-  const worked = (item: Item, object: KubeObject): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
+  /** One run of one key: the action, or why not. */
+  const worked = (run: Run): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
     Effect.suspend(() => {
+      const { item, object } = run
+      run.admitted = true
       const lastFailure = causes.get(item.key)
       const context = { ...item, lastFailure, events: events.recorder(controller.name, object) }
       if (isTerminating(object)) {
@@ -249,14 +253,15 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         object,
         started: monotonicMillis(clock),
         annotations: { ...outer, ...annotations(controller, item.key, nextId()) },
-        writes: []
+        writes: [],
+        admitted: false
       }
       metrics.started()
       const logged = Context.add(base, References.CurrentLogAnnotations, run.annotations)
       const context = Context.add(logged, Writing, writing(item, object, run.writes))
       const fiber = Effect.runForkWith(
         hands.processing === undefined ? context : Context.add(context, Tracer.ParentSpan, hands.processing.reconcile())
-      )(attempt(item, object))
+      )(attempt(run))
       const exit = fiber.pollUnsafe()
       if (exit !== undefined) return ended(run, exit)
       hands.running = { run, fiber }
@@ -295,7 +300,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         return Effect.void
       }
       if (hold > 0) return longer(run, Effect.andThen(heldBack(run, hold), Effect.suspend(() => settle(run, exit))))
-      if (Exit.isFailure(exit) || Stalled.says(run.object, controller.name)) return longer(run, settle(run, exit))
+      if (Exit.isFailure(exit) || takesBack(run)) return longer(run, settle(run, exit))
       succeeded(exit.value)
       over(exit)
       endWriting()
@@ -314,13 +319,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         : Effect.onExit(Effect.withParentSpan(annotated, processing.root), (exit) => Effect.sync(() => over(exit)))
     }
 
-    const settle = (
-      { item, object }: Run,
-      exit: Exit.Exit<Action.Action, unknown>
-    ): Effect.Effect<void, never, KubeClient> => {
+    /** An object that was not admitted is another replica's, or will be. */
+    const takesBack = ({ admitted, object }: Run): boolean => admitted && Stalled.says(object, controller.name)
+
+    const settle = (run: Run, exit: Exit.Exit<Action.Action, unknown>): Effect.Effect<void, never, KubeClient> => {
+      const { item, object } = run
       if (Exit.isFailure(exit)) return failed(item, object, exit.cause)
       const { value } = exit
-      return value._tag === "Done" && Stalled.says(object, controller.name)
+      return takesBack(run)
         ? Effect.andThen(
           quietly(item, object, Stalled.takeBack(resource, current(item.key), controller.name)),
           Effect.sync(() => succeeded(value))
