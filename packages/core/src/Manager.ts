@@ -17,6 +17,7 @@ import * as Duration from "effect/Duration"
 import * as Data from "effect/Data"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Metric from "effect/Metric"
 import * as Option from "effect/Option"
@@ -252,7 +253,8 @@ const make = Effect.fnUntraced(function*<R>(
   // Each controller has its own scope, within one that closes after the finalizer below has drained them all.
   const all = yield* Scope.fork(yield* Effect.scope)
   const running = new Map<string, Running>()
-  const starting = new Set<string>()
+  /** Names of controllers that were added, until nothing of theirs runs: not even the candidate for a lease of its own. */
+  const taken = new Set<string>()
   let stopping = false
 
   const finish = (parts: Iterable<Running>) =>
@@ -361,18 +363,27 @@ const make = Effect.fnUntraced(function*<R>(
       const refuse = (message: string) => Effect.fail(new ControllerRefused({ controller: name, message }))
       const named = Effect.suspend(() => {
         if (stopping) return refuse(`${name}: the manager is stopping`)
-        if (running.has(name) || starting.has(name)) {
-          return refuse(`${name}: a controller of this name is already running: choose another name`)
+        if (running.has(name) || taken.has(name)) {
+          return refuse(
+            `${name}: a controller of this name is already running, or has not ended yet: choose another name`
+          )
         }
-        return Effect.succeed(starting.add(name))
+        return Effect.succeed(taken.add(name))
       })
-      const begun = Effect.gen(function*() {
-        const scope = yield* Effect.acquireRelease(Scope.fork(all), Scope.close)
-        const { ready } = yield* Effect.updateContext(begin(controller, scope), apart(around))
+      const own = Effect.gen(function*() {
+        yield* named
+        const scope = yield* Scope.fork(all)
+        yield* Scope.addFinalizer(scope, Effect.sync(() => taken.delete(name)))
+        return scope
+      })
+      const added = Effect.gen(function*() {
+        const scope = yield* Effect.acquireRelease(own, Scope.close)
+        const { ready } = yield* Effect.updateContext(begin(controller, scope), apart(around)).pipe(
+          // If it does not start, nothing of it is left, and the name is free again.
+          Effect.onError(() => Scope.close(scope, Exit.void))
+        )
         return { ready } satisfies Added
       })
-      // If the start is interrupted anywhere, the name is free again.
-      const added = Effect.acquireUseRelease(named, () => begun, () => Effect.sync(() => starting.delete(name)))
       // `start` provides the cached kinds, which are not part of R: see `Controller.make`.
       return added as Effect.Effect<Added, ControllerRefused, Exclude<R, KubeClient> | Scope.Scope>
     }

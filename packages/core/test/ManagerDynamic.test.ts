@@ -1,4 +1,4 @@
-import { Action, Controller, KubeClient, Manager } from "@effect-operator/core"
+import { Action, Controller, KubeClient, LeaderElection, Manager, Projection, Watch } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import {
   Context,
@@ -151,6 +151,52 @@ describe("Manager.run", () => {
       const refused = yield* Effect.flip(Effect.scoped(manager.run(noting("first", new Journal()))))
       assert.strictEqual(refused._tag, "ControllerRefused")
       for (let i = 0; i < 2; i++) yield* Effect.scoped(manager.run(noting("second", new Journal())))
+    }))
+
+  it.effect("a name is taken until nothing of its controller runs, not even its lease", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, LeaderElection.Lease)
+      const lease = { namespace: "default", name: "operator", identity: "a", per: "controller" } as const
+      const manager = yield* operate(server, [], { leaderElection: lease })
+      const { added, stop } = yield* adding(manager, noting("guest", new Journal()))
+      yield* added.ready
+      yield* pass("1 second")
+      server.latency = ({ method }) => method === "PUT" ? Effect.sleep("1 second") : Effect.void
+      const stopping = yield* Effect.forkChild(stop)
+      yield* pass("500 millis")
+      assert.deepStrictEqual((yield* manager.report).controllers, [])
+      const refused = yield* Effect.flip(Effect.scoped(manager.run(noting("guest", new Journal()))))
+      assert.include(refused.message, "already running, or has not ended yet")
+      yield* pass("1 second")
+      yield* Fiber.join(stopping)
+      server.latency = () => Effect.void
+      const again = yield* adding(manager, noting("guest", new Journal()))
+      yield* pass("3 seconds")
+      assert.deepStrictEqual((yield* manager.report).leases.map(({ status }) => status._tag), ["Leading"])
+      yield* again.stop
+    }))
+
+  it.effect("of one that cannot be started nothing is left, though its scope stays open", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, LeaderElection.Lease)
+      const lease = { namespace: "default", name: "operator", identity: "a", per: "controller" } as const
+      const manager = yield* operate(server, [], { leaderElection: lease })
+      const { parts } = yield* manager.report
+      const two = [1, 2].map(() => Projection.make(Part, "same", ({ spec }) => ({ spec })))
+      const wrong = Controller.make("guest", {
+        for: Widget,
+        watches: two.map((part) => Watch.cached(part)),
+        reconcile: () => Effect.succeed(Action.done)
+      })
+      const scope = yield* Scope.make()
+      const exit = yield* Effect.exit(Scope.provide(manager.run(wrong), scope))
+      assert.include(String(exit), "two different projections")
+      yield* settle
+      const report = yield* manager.report
+      assert.deepStrictEqual([report.parts, report.leases, server.watches], [parts, [], []])
+      const { stop } = yield* adding(manager, noting("guest", new Journal()))
+      yield* stop
+      yield* Scope.close(scope, Exit.void)
     }))
 
   it.effect("of two that come at the same time under one name, one is refused", () =>
