@@ -39,6 +39,8 @@ export interface Writing {
   readonly wrote: (write: Write, fields?: unknown) => void
   /** Adds to a whole object, before it is written or applied, what it must carry besides. */
   readonly mark?: Mark | undefined
+  /** The key of the object that is reconciled; absent outside a reconcile. */
+  readonly key?: string | undefined
 }
 
 export type Mark = <A extends { readonly metadata: object }>(resource: Resource.Any, object: A) => A

@@ -6,7 +6,7 @@
  * of lease duration and renew deadline (5 s by default). A leader that cannot renew stops before another may start: its
  * work is interrupted, and its writes fail before they are sent, even if the process or its machine stood still in
  * between. A crashed leader is followed after the lease duration, one that shuts down gracefully at once. A process
- * that lost the lease stays a candidate and may lead again.
+ * that lost the lease stays a candidate and may lead again: then every object is reconciled, as after a start.
  *
  * Standbys watch the lease. While nothing happens, only the leader's renewals cost a request. A candidate runs from the
  * start, whether or not anything else of the process is ready.

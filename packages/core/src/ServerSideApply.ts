@@ -5,18 +5,20 @@
  * fields that this controller applied before and no longer wants. The field manager is the controller. Conflicts are
  * forced, as Kubernetes recommends for controllers, which have nobody to ask.
  *
- * **Nothing is sent when nothing would change.** `apply` remembers what was desired last, and what the server made of
- * it (with its defaults). As long as the same is desired and the cached object still has those values, no request is
- * sent. It is sent if somebody else changed a field, if the object was removed or recreated, or if something else is
- * desired. If the cache drops some of the desired fields (`Projection.without`), any change of the object causes it.
- * This memory belongs to the process: after a restart, each object is applied once.
+ * **Nothing is sent when nothing would change.** What was wanted last, and what the server made of it (with its
+ * defaults), is remembered; as long as the same is wanted and the cached object still has those values, the request is
+ * left out. A field that somebody else changed, an object that was removed or made anew, other wishes: each sends it. So does
+ * any change of an object whose cache does without some of the fields (`Projection.without`).
+ * The memory is the process's own: after a restart each object is applied once. Another replica applies under the same name,
+ * and what it wants besides does not show in the fields that are wanted here. So who begins to lead forgets everything, and who
+ * is given an object forgets what its reconciles applied.
  *
  * Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Cache from "./Cache.ts"
-import type { ApplyOptions } from "./Client.ts"
+import { type ApplyOptions, Writing } from "./Client.ts"
 import { fingerprint } from "./internal/fingerprint.ts"
 import { stored } from "./internal/stored.ts"
 import { KubeClient } from "./KubeClient.ts"
@@ -38,6 +40,8 @@ export class Applied extends Context.Service<Applied, {
   readonly get: (id: string) => Entry | undefined
   readonly set: (id: string, entry: Entry) => void
   readonly forget: (id: string) => void
+  /** Forgets what was applied in reconciles of a key; without one, everything. */
+  readonly forgetOf: (key?: string) => void
 }>()("@effect-operator/core/ServerSideApply/Applied") {}
 
 interface Entry {
@@ -48,19 +52,33 @@ interface Entry {
   readonly became: number
   /** The last version of the object that was seen with these values. */
   readonly resourceVersion: string | undefined
+  /** The key in whose reconcile it was applied. */
+  readonly by: string | undefined
 }
 
 export const makeApplied = (): Applied["Service"] => {
   const entries = new Map<string, Entry>()
+  const ids = new Map<string | undefined, Set<string>>()
+  const forget = (id: string): void => {
+    const by = entries.get(id)?.by
+    if (!entries.delete(id)) return
+    const theirs = ids.get(by)!
+    theirs.delete(id)
+    if (theirs.size === 0) ids.delete(by)
+  }
   return {
     get: (id) => entries.get(id),
     set: (id, entry) => {
-      entries.delete(id)
+      forget(id)
       entries.set(id, entry)
+      ids.set(entry.by, (ids.get(entry.by) ?? new Set<string>()).add(id))
       const [oldest] = entries.keys()
-      if (entries.size > defaults.remembered && oldest !== undefined) entries.delete(oldest)
+      if (entries.size > defaults.remembered && oldest !== undefined) forget(oldest)
     },
-    forget: (id) => void entries.delete(id)
+    forget,
+    forgetOf: (key) => {
+      for (const id of key === undefined ? [...entries.keys()] : ids.get(key) ?? []) forget(id)
+    }
   }
 }
 
@@ -72,6 +90,7 @@ export const apply = <A extends KubeObject, Id extends string>(
 ): Effect.Effect<A, KubeError.KubeError, KubeClient | Cache.Cached<Id>> =>
   remembering(Effect.gen(function*() {
     const applied = yield* Applied
+    const { key: by } = yield* Writing
     const key = keyOf({ metadata: fields.metadata } as KubeObject)
     const id = `${resource.id} ${options.subresource ?? ""} ${options.fieldManager ?? ""} ${keyString(key)}`
     const call = { verb: "apply", resource: Resource.qualifiedName(resource), ...key } as const
@@ -84,7 +103,7 @@ export const apply = <A extends KubeObject, Id extends string>(
       const { resourceVersion } = live.metadata
       if (last.resourceVersion === resourceVersion) return live
       if (!Projection.isBlind(resource, asked) && last.became === shape(asked, yield* storedOf(live))) {
-        applied.set(id, { ...last, resourceVersion })
+        applied.set(id, { ...last, resourceVersion, by })
         return live
       }
     }
@@ -95,7 +114,7 @@ export const apply = <A extends KubeObject, Id extends string>(
       ...options
     })
     const { resourceVersion, uid } = object.metadata
-    applied.set(id, { uid, wanted, became: shape(asked, yield* storedOf(object)), resourceVersion })
+    applied.set(id, { uid, wanted, became: shape(asked, yield* storedOf(object)), resourceVersion, by })
     return object
   }))
 

@@ -7,6 +7,7 @@ import {
   LeaderElection,
   Manager,
   Resource,
+  ServerSideApply,
   Supervisor,
   Watch
 } from "@effect-operator/core"
@@ -528,6 +529,68 @@ describe("Manager with leader election", () => {
         assert.isDefined(context)
       }).pipe(Effect.scoped))
   }
+
+  for (const per of ["manager", "object", "ring"] as const) {
+    it.effect(`who takes over applies anew what it has applied before, whatever else was applied since: ${per}`, () =>
+      Effect.gen(function*() {
+        const server = new Server(Widget, Part, Lease)
+        const shard = "shard.alpha.sharding.timebertt.dev/operator"
+        for (const name of ["x", "y"]) server.put(Widget, name, small, { labels: { [shard]: "a" } })
+        for (const name of ["x", "y"]) server.put(Part, name)
+        const controller = Controller.make("widgets", {
+          for: Widget,
+          watches: [Watch.cached(Part)],
+          reconcile: ({ metadata: { name } }) =>
+            Effect.as(
+              ServerSideApply.apply(Part, { metadata: { namespace: "default", name }, spec: { role: "x" } }),
+              Action.done
+            )
+        })
+        yield* operate(server, [controller], { leaderElection: { ...lease, identity: "a", per } })
+        yield* pass("2 seconds")
+        const applied = () => server.requestsFor("PATCH", "parts").map(({ path }) => path.slice(-1))
+        assert.sameMembers(applied(), ["x", "y"])
+        // Somebody else has it for a while, and applies more under the same name.
+        const name = per === "object" ? "operator-a" : "operator"
+        if (per === "ring") server.patch(Widget, "x", { metadata: { labels: { [shard]: "b" } } })
+        else server.patch(Lease, name, { spec: { holderIdentity: "b", leaseDurationSeconds: 15 } })
+        for (const name of ["x", "y"]) server.patch(Part, name, { spec: { more: "y" } })
+        yield* pass("5 seconds")
+        if (per === "ring") server.patch(Widget, "x", { metadata: { labels: { [shard]: "a" } } })
+        else server.patch(Lease, name, { spec: { holderIdentity: "" } })
+        server.patch(Widget, "x", { spec: { size: 2 } })
+        server.patch(Widget, "y", { spec: { size: 2 } })
+        yield* pass("10 seconds")
+        assert.sameMembers(applied().slice(2), per === "ring" ? ["x"] : ["x", "y"])
+        server.patch(Part, "x", { status: "seen" })
+        server.patch(Widget, "x", { spec: { size: 3 } })
+        yield* pass("1 second")
+        assert.lengthOf(applied(), per === "ring" ? 3 : 4, "it is remembered again")
+      }))
+  }
+
+  it.effect("who leads again looks at every object, behind what has changed", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Lease)
+      for (const name of ["x", "y"]) server.put(Widget, name, small)
+      const journal = new Journal()
+      const controller = Controller.make("widgets", {
+        for: Widget,
+        reconcile: ({ metadata: { name } }, { reasons }) =>
+          Effect.as(journal.note(`${name}: ${reasons.map(({ _tag }) => _tag).join()}`), Action.done)
+      })
+      yield* operate(server, [controller], { leaderElection: { ...lease, identity: "a" } })
+      yield* pass("2 seconds")
+      assert.deepStrictEqual(journal.words, ["x: Added", "y: Added"])
+      journal.clear()
+      // What that one was to do with an object, after a failure say, it has told nobody.
+      server.patch(Lease, "operator", { spec: { holderIdentity: "b", leaseDurationSeconds: 15 } })
+      yield* pass("5 seconds")
+      server.patch(Widget, "y", { spec: { size: 2 } })
+      server.patch(Lease, "operator", { spec: { holderIdentity: "" } })
+      yield* pass("10 seconds")
+      assert.deepStrictEqual(journal.words, ["y: Updated,Handover", "x: Handover"])
+    }))
 
   it.effect("the watches of a standby come and go, and what works them out writes nothing", () =>
     Effect.gen(function*() {

@@ -26,6 +26,7 @@ import type { Admit, Aside, Confined } from "../Leadership.ts"
 import * as Projection from "../Projection.ts"
 import * as Resource from "../Resource.ts"
 import { type LabelSelector, toLabels } from "../Selector.ts"
+import { Applied } from "../ServerSideApply.ts"
 import type { Watch } from "../Watch.ts"
 import type { Desk } from "./Desk.ts"
 import { guarded } from "./guarded.ts"
@@ -134,9 +135,11 @@ export const confine = <R>(
     const client = yield* KubeClient
     const { uid } = object.metadata
     known.set(uid, false)
-    // Another shard may have changed what live reads remember.
+    // Another shard may have written what is remembered of live reads, and applied more than is remembered of applies.
     const remembered = yield* Cache.Remembered
     remembered?.forget()
+    const applied = yield* Effect.serviceOption(Applied)
+    if (Option.isSome(applied)) applied.value.forgetOf(keyString(object))
     const isKnown = finalize === undefined || Finalizer.has(object, finalize.finalizer)
     const found = isKnown && others.length > 0 ? yield* strays.of(object) : []
     if (typeof found === "number") return found

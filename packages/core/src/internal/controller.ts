@@ -27,6 +27,7 @@ import * as Resource from "../Resource.ts"
 import * as Settings from "../Settings.ts"
 import * as Source from "../Source.ts"
 import type { Supervisor } from "../Supervisor.ts"
+import type * as Trigger from "../Trigger.ts"
 import type { Watch } from "../Watch.ts"
 import * as WorkQueue from "../WorkQueue.ts"
 import type { Tracing } from "./tracing.ts"
@@ -127,6 +128,7 @@ export const start = Effect.fnUntraced(function*<R>(
     for (const informer of informers) yield* informer.subscribe(counted)
   }
   const remembered = makeReadThrough()
+  const applied = makeApplied()
   yield* client.observe(remembered.wrote)
   const status = yield* SubscriptionRef.make<Status>({ _tag: "Syncing", since: yield* Clock.currentTimeMillis })
 
@@ -150,7 +152,11 @@ export const start = Effect.fnUntraced(function*<R>(
     take: (isNew) => {
       remembered.forget()
       for (const { store } of own) {
-        for (const key of store.keys()) if (isNew(key)) queue.add(key, { _tag: "Handover" })
+        for (const key of store.keys()) {
+          if (!isNew(key)) continue
+          applied.forgetOf(key)
+          queue.add(key, { _tag: "Handover" })
+        }
       }
       invalid.again()
     }
@@ -178,14 +184,13 @@ export const start = Effect.fnUntraced(function*<R>(
     discard: true
   }).pipe(Effect.andThen(Effect.never))
 
-  const resync = Effect.andThen(
-    Effect.sleep(controller.resync),
-    Effect.sync(() => {
-      for (const { store } of own) {
-        for (const key of store.keys()) queue.add(key, { _tag: "Resync" }, WorkQueue.priorities.background)
-      }
-    })
-  )
+  const addAll = (reason: Trigger.Reason): void => {
+    for (const { store } of own) {
+      for (const key of store.keys()) queue.add(key, reason, WorkQueue.priorities.background)
+    }
+  }
+
+  const resync = Effect.andThen(Effect.sleep(controller.resync), Effect.sync(() => addAll({ _tag: "Resync" })))
 
   const overdue = new Overdue.Overdue()
   const tellOverdue = Effect.gen(function*() {
@@ -219,6 +224,18 @@ export const start = Effect.fnUntraced(function*<R>(
     Effect.provideService(Writing, led)
   )
 
+  let terms = 0
+  /**
+   * Another replica may have led meanwhile: what is remembered may not hold any more. What that one was to do of its own
+   * accord (a retry, a requeue, a request of a source) shows in no cache, so every object is looked at again.
+   */
+  const begin = Effect.sync(() => {
+    remembered.forget()
+    applied.forgetOf()
+    terms += 1
+    if (terms > 1) addAll({ _tag: "Handover" })
+  })
+
   const started = yield* Latch.make()
   const following = (watches: NonNullable<typeof controller.dynamicWatches>) =>
     Effect.gen(function*() {
@@ -228,7 +245,6 @@ export const start = Effect.fnUntraced(function*<R>(
       return yield* Effect.never
     }).pipe(Effect.scoped)
 
-  const applied = makeApplied()
   /** Provides what the controller's own code reads and writes with. */
   const equipped = <A, E, RR>(effect: Effect.Effect<A, E, RR>) =>
     effect.pipe(
@@ -269,7 +285,7 @@ export const start = Effect.fnUntraced(function*<R>(
       yield* Effect.logInfo(`started: ${cached} cached`)
       yield* SubscriptionRef.set(status, running(yield* Clock.currentTimeMillis))
       yield* started.open
-      return yield* leadership.lead(Effect.andThen(Effect.sync(remembered.forget), Effect.raceFirst(work, sources)))
+      return yield* leadership.lead(Effect.andThen(begin, Effect.raceFirst(work, sources)))
     }).pipe(equipped)
   )
   if (controller.dynamicWatches !== undefined) {

@@ -158,6 +158,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
 
   /** Takes the writes of an attempt, for the detection of hot loops and the filter of own writes. */
   const writing = (item: Item, object: KubeObject, writes: Array<Write>): Writing => ({
+    key: item.key,
     permit: leadership.permit,
     mark: Crossing.guarded(resource, object, mark),
     wrote: (write: Write, fields?: unknown) => {
