@@ -561,6 +561,38 @@ describe("Sync", () => {
       }).pipe(Effect.provide(Manager.layer([staged])))
     }).pipe(Effect.provide(cluster)))
 
+  it.effect("a child that is being deleted is not ready, and the next stage waits until it is made again", () =>
+    Effect.gen(function*() {
+      const kube = yield* client
+      const staged = Controller.make("staged", {
+        for: Site,
+        owns: [ConfigMap, Service],
+        reconcile: (site) =>
+          Effect.as(
+            Sync.stages(site, [ConfigMap, Service], [
+              [Sync.once(Sync.child(ConfigMap, { metadata: { name: "settings", finalizers: ["test.io/slow"] } }))],
+              site.spec.replicas < 2
+                ? []
+                : [Sync.child(Service, { metadata: { name: "web" }, spec: { ports: [{ port: 80 }] } })]
+            ]),
+            Action.done
+          )
+      })
+      yield* Effect.gen(function*() {
+        yield* create(1, [])
+        yield* TestClock.adjust("10 seconds")
+        const settings = { namespace: "default", name: "settings" }
+        yield* kube.delete(ConfigMap, settings)
+        yield* kube.patch(Site, key, KubeClient.Patch.merge({ spec: { replicas: 2 } }))
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(yield* all(Service), [])
+        yield* kube.patch(ConfigMap, settings, KubeClient.Patch.merge({ metadata: { finalizers: null } }))
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual((yield* all(ConfigMap)).map(({ metadata }) => metadata.deletionTimestamp), [undefined])
+        assert.lengthOf(yield* all(Service), 1)
+      }).pipe(Effect.provide(Manager.layer([staged])))
+    }).pipe(Effect.provide(cluster)))
+
   it.effect("takes away only what its parent controls, each once, and waits for what is slow to go", () =>
     Effect.gen(function*() {
       const kube = yield* client
