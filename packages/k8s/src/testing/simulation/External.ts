@@ -1,9 +1,9 @@
 /**
- * `External`: the seam for what an operator does outside of its cluster: a cloud's API, a database, a mail.
+ * `External`: the seam for what an operator does outside its cluster: a cloud API, a database, an email.
  *
- * A scenario gives its operator a stand-in for the outside. Wrapped in `call`, it is a place where a simulation can
- * make it fail, be slow, or succeed without an answer. `state` is the state of the stand-in: it lives as long as the
- * cluster of one run, whatever happens to the operator's process. Outside of a simulation `call` does nothing.
+ * A scenario gives its operator a stand-in for the outside system. A simulation can make a call that is wrapped in
+ * `call` fail, be slow, or succeed without an answer. `state` holds the state of the stand-in: it lives as long as the
+ * cluster of one run, whatever happens to the operator's process. Outside a simulation, `call` does nothing.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -18,7 +18,7 @@ export const External: Context.Reference<Outside> = Context.Reference<Outside>(
   { defaultValue: () => ({ call: (_, __, act) => act, state: new Map() }) }
 )
 
-/** A call of something outside; `failure` is what a caller sees when it does not answer. */
+/** A call to something outside; `failure` is the error that the caller gets if there is no answer. */
 export const call = <A, E, R>(
   name: string,
   failure: () => E,
@@ -29,7 +29,7 @@ export const call = <A, E, R>(
     (context) => Effect.flatMap(External, (outside) => outside.call(name, failure, Effect.provideContext(act, context)))
   )
 
-/** What the outside keeps under a name, made when it is first asked for. Change it in place. */
+/** What the outside system stores under a name, created on first use. Change it in place. */
 export const state = <A>(name: string, initial: () => A): Effect.Effect<A> =>
   Effect.map(External, ({ state }) => {
     if (!state.has(name)) state.set(name, initial())

@@ -13,7 +13,7 @@ import type { Declared } from "../Declared.ts"
 import type * as SimControllers from "../SimControllers.ts"
 import type { Kind } from "./recording/Fault.ts"
 
-/** The cluster at a moment, and what there is outside of it. */
+/** Whether this state is desired: the objects of the cluster, those before the step, and the state of the outside. */
 export type Desired = (
   objects: ReadonlyArray<KubeObject>,
   /** The objects before the step. */
@@ -21,12 +21,12 @@ export type Desired = (
   outside: ReadonlyMap<string, unknown>
 ) => boolean
 
-/** One thing a person does; the next follows when the cluster has come to rest. */
+/** One thing that a person does. The next step follows when the cluster has come to rest. */
 export interface Step {
   /** `scale up to 5`. */
   readonly name: string
   readonly act: Effect.Effect<unknown, KubeError, KubeClient>
-  /** Whether the cluster is as it should be once it has come to rest after this step. */
+  /** Whether the cluster is as it should be when it has come to rest after this step. */
   readonly desired?: Desired | undefined
 }
 
@@ -34,46 +34,52 @@ export interface Step {
 export interface Replica {
   /** From 0. */
   readonly index: number
-  /** `replica-0`: who it is in an election. */
+  /** `replica-0`: its identity in an election. */
   readonly identity: string
 }
 
-/** A program that runs controllers: what it provides is of no concern, unless it is a `Manager`, whose failure ends it. */
+/**
+ * A program that runs controllers. What it provides does not matter, unless it is a `Manager`: a failure of that ends
+ * the process.
+ */
 export type Operator = Layer.Layer<unknown, unknown, KubeClient> | Layer.Layer<never, unknown, KubeClient>
 
-/** A drawn change: the object's next spec; `null` deletes it. */
+/** A drawn change: the object's next spec; `null` deletes the object. */
 export type Change = JsonObject | null
 
-/** How stories about one object are drawn: made by `Simulation.draws`. */
+/** How stories about one object are drawn; made by `Simulation.draws`. */
 export interface Draws {
   readonly resource: CustomResource
-  /** So many specs; the same ones for the same seed. */
+  /** Draws this many specs; the same seed gives the same ones. */
   readonly specs: (seed: number, count: number) => ReadonlyArray<JsonObject>
-  /** Whether it is a spec of the Schema they are drawn from. */
+  /** Whether the spec fits the Schema from which they are drawn. */
   readonly fits: (spec: JsonObject) => boolean
   readonly desired: Desired | undefined
 }
 
 export interface Scenario {
   readonly name: string
-  /** Kinds to install, alone or with their versions. */
+  /** The kinds to install, each alone or with all its versions. */
   readonly resources: ReadonlyArray<Declared>
-  /** The operator. It is built anew for every life of its process. */
+  /** The operator, built anew for each life of its process. */
   readonly operator: Operator | ((replica: Replica) => Operator)
-  /** How many processes of it run at once; 1 by default. */
+  /** Number of processes of it that run at once; 1 by default. */
   readonly replicas?: number | undefined
   readonly steps: ReadonlyArray<Step>
-  /** Changes of an object that are drawn from a Schema, and follow the steps. Every exploration draws several. */
+  /** Changes of an object that are drawn from a Schema and follow the steps. Each exploration draws several stories. */
   readonly draws?: Draws | undefined
-  /** Faults that the steps do not allow for: Pods that fail where Pods are what the people of the story make. */
+  /**
+   * Faults that the steps do not allow for: failing Pods, for example, if the people of the story create Pods
+   * themselves.
+   */
   readonly without?: ReadonlyArray<Kind> | undefined
-  /** Kinds that the operator leaves behind, or holds by a finalizer, with reason when the last custom resource is gone. */
+  /** Kinds that the operator may leave behind, or hold with a finalizer, when the last custom resource is gone. */
   readonly keeps?: ReadonlyArray<string> | undefined
   /**
-   * How long nothing happens before the cluster has come to rest. By default a minute, or a minute more than the operator
-   * ever lets pass without faults before it goes on with something, if that is five minutes at most.
+   * How long nothing must happen before the cluster counts as at rest. By default one minute, or one minute more than
+   * the operator's longest pause without faults before it continues with something, if that is at most five minutes.
    */
   readonly rest?: Duration.Input | undefined
-  /** What else the cluster has; by default Pods that run, and every controller that there is something to do for. */
+  /** What else the cluster has. By default: Pods that run, and every controller that has something to do. */
   readonly cluster?: SimControllers.Options | undefined
 }

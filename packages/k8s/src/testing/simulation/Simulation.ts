@@ -4,20 +4,20 @@
  * `checkConvergence` runs a scenario without faults, and then again and again with them: the process dies at every
  * request, requests and answers are lost, watches break, lag and expire, Pods die, reads after a restart are old,
  * leaders are cut off, outside calls fail. Every run must reach the same end state as the one without faults, stay
- * there, and do nothing more. A run that does not is made as small as possible, told as a story, and named by a token
- * that replays it anywhere.
+ * there, and do nothing more. A run that does not is reduced to the smallest one that fails, printed as a story, and
+ * named by a token that replays it anywhere.
  *
- * All of it is virtual, including the server, its validation and its garbage collector. The same token gives exactly
- * the same run on any machine. If a program uses the real world (its time, its randomness, its network), the simulation
+ * Everything is virtual, including the server, its validation and its garbage collector. The same token gives exactly
+ * the same run on any machine. If a program uses the real world (its time, randomness or network), the simulation
  * detects it and says where.
  *
  * Not explored: what other clients write between two requests of the operator (except Pods that die, conflicts, labels
  * and owner references that are lost, annotations and finalizers of others); time zones; responses that a server would
  * never give.
  *
- * Its parts are folders, each of which knows only the previous ones: the `world` that a run lives in, the `recording`
- * of what happened, the `state` by which two runs are compared, the `story` that is lived through, `running` it with
- * faults, the `oracles` that judge, `exploring` what there is, and `telling` of it.
+ * Its parts are folders, each of which uses only the previous ones: the `world` that a run lives in, the `recording` of
+ * what happened, the `state` by which two runs are compared, the `story` of steps, `running` it with faults, the
+ * `oracles` that judge it, `exploring` the runs there are, and `telling` the result.
  */
 import * as Console from "effect/Console"
 import * as Data from "effect/Data"
@@ -61,49 +61,49 @@ export { draws } from "./story/Draw.ts"
 
 export const defaults = {
   seed: 1,
-  /** Runs at most. */
+  /** Maximum number of runs. */
   runs: 2_000,
-  /** Real time at most, shrinking aside. */
+  /** Maximum real time, without shrinking. */
   budget: "1 minute",
   depth: 2,
   /** Runs in another order of tasks, without faults. */
   interleavings: 10,
-  /** Stories drawn, of a scenario that draws them. */
+  /** Stories that are drawn, if the scenario draws them. */
   stories: 8,
-  /** Real time that making a failure smaller may take. */
+  /** Maximum real time for shrinking a failure. */
   shrinking: "5 seconds"
 } as const
 
-/** What was explored, and found to converge. */
+/** What was explored and found to converge. */
 export interface ConvergenceReport extends Coverage.Coverage {
   readonly runs: number
-  /** Different stories that were told: one, unless the scenario draws them. */
+  /** Number of different stories that were run: one, unless the scenario draws them. */
   readonly stories: number
-  /** Different stories there were to tell: where time is short, not all are. */
+  /** Number of different stories that were drawn; if time is short, not all of them are run. */
   readonly drawn: number
 }
 
-/** A run that did not converge. The message tells its story, and ends with the token that replays it. */
+/** A run that did not converge. The message is its story, and ends with the token that replays it. */
 export class ConvergenceFailure extends Data.TaggedError("ConvergenceFailure")<{
   readonly message: string
   readonly oracle: string
   readonly complaint: string
   readonly replay: string
-  /** Faults it takes. */
+  /** Number of faults in the run. */
   readonly faults: number
   readonly runs: number
   readonly coverage: Coverage.Coverage | undefined
   readonly recording: Recording
-  /** The story as a page. */
+  /** The story as an HTML page. */
   readonly html: () => string
 }> {
-  /** Printed it is its story: the rest is for programs, and would bury the token. */
+  /** Prints the story only: the other fields are for programs, and would bury the token. */
   override [Inspectable.NodeInspectSymbol](): unknown {
     return this.stack
   }
 }
 
-/** The real clock of the machine: what a budget is counted by. */
+/** The machine's real clock, in milliseconds, for budgets. */
 const realNow = (): number => Number(process.hrtime.bigint() / 1_000_000n)
 
 const failure = (
@@ -126,7 +126,7 @@ const failure = (
   })
 }
 
-/** The scenario as it is explored with a seed: with as much patience as the story asks for in which most happens. */
+/** The scenario with the patience that the longest of the stories needs. */
 const patient = (
   scenario: Scenario,
   seed: number,
@@ -145,8 +145,8 @@ const replayed = (given: Scenario, oracles: ReadonlyArray<Oracle>, text: string)
 }
 
 /**
- * The stories to explore: the scenario's own, or so many different drawn ones, as far as there are, the one in which most
- * happens first.
+ * The stories to explore: the scenario's own, or up to the wanted number of different drawn ones, the most eventful
+ * first.
  */
 const storiesOf = (scenario: Scenario, seed: number, wanted: number): ReadonlyArray<Story> => {
   const { draws } = scenario
@@ -179,8 +179,8 @@ const nothing: ConvergenceReport = {
 }
 
 /**
- * Explores a scenario; fails with the smallest story that goes wrong. A token that is none of the scenario's dies.
- * It can be interrupted, and other fibers, timers and signals have their turn, between any two runs.
+ * Explores a scenario; fails with the smallest story that goes wrong. A replay token that does not fit the scenario is
+ * a defect. Between any two runs it can be interrupted, and other fibers, timers and signals get their turn.
  */
 export const checkConvergence = (
   given: Scenario,
@@ -198,7 +198,7 @@ export const checkConvergence = (
     const after = (input: Duration.Input) => realNow() + Duration.toMillis(Duration.fromInputUnsafe(input))
     const seed = options.seed ?? defaults.seed
     const wanted = options.stories ?? defaults.stories
-    // Where time is short the first ones have most of it.
+    // If time is short, the first stories get most of it.
     const stories = storiesOf(given, seed, wanted)
     const scenario = wanted > defaults.stories ? patient(given, seed) : patient(given, seed, stories)
     const until = after(options.budget ?? defaults.budget)
@@ -243,7 +243,7 @@ export const checkConvergence = (
     }
   })
 
-/** The recording of one run: without faults and drawn changes, or of a token. */
+/** The recording of one run: without faults and drawn changes, or that of a token. */
 export const record = (scenario: Scenario, replay?: string): Recording => {
   if (replay === undefined) return Run.run(patient(scenario, defaults.seed), none, { seed: defaults.seed })
   const { plan, seed, story } = Token.parseFor(scenario, replay)
@@ -251,11 +251,11 @@ export const record = (scenario: Scenario, replay?: string): Recording => {
   return Run.run(chosen, plan, { seed, from: Run.upTo(chosen, story.given, seed) })
 }
 
-/** The story of one run, line by line: without faults, or of a token. */
+/** The story of one run, line by line: without faults, or that of a token. */
 export const story = (scenario: Scenario, replay?: string): ReadonlyArray<string> =>
   Report.timeline(record(scenario, replay))
 
-/** What all parts of an exploration came to; `runs` are all of theirs. */
+/** The combined result of all parts of an exploration; `runs` is their sum. */
 export const together = (parts: ReadonlyArray<ConvergenceReport>): ConvergenceReport => ({
   ...Coverage.together(parts),
   runs: parts.reduce((sum, { runs }) => sum + runs, 0),
@@ -263,7 +263,7 @@ export const together = (parts: ReadonlyArray<ConvergenceReport>): ConvergenceRe
   drawn: parts[0]?.drawn ?? 0
 })
 
-/** What was explored, in words: never more than was. */
+/** The coverage in words; never claims more than was explored. */
 export const summary = (
   {
     byFault,
@@ -299,9 +299,9 @@ export const summary = (
   ].join("\n")
 
 /**
- * A test that a scenario converges, made with `it.live` of a test framework: `converges(it.live)(scenario)`. It is given
- * three times the budget before it times out, and a minute: shrinking takes time, too. What there was no time for it
- * prints.
+ * A test that a scenario converges, made with `it.live` of a test framework: `converges(it.live)(scenario)`. Its
+ * timeout is three times the budget plus one minute, because shrinking takes time too. It prints what it had no time
+ * for.
  */
 export const converges =
   (test: Methods.Test<ConvergenceFailure>) => (scenario: Scenario, options: Options = {}): void =>
@@ -319,8 +319,8 @@ export const converges =
     )
 
 /**
- * The same `it` of `@effect/vitest`, with `it.effect.converges(name, scenario, options)`; in place of a scenario it takes
- * an operator of one kind, `{ resource, operator, desired }`, whose stories are drawn.
+ * The same `it` of `@effect/vitest` with an additional `it.effect.converges(name, scenario, options)`. Instead of a
+ * scenario it also takes an operator of one kind, `{ resource, operator, desired }`, whose stories are drawn.
  */
 export const extend = <It extends { readonly live: Methods.Test<ConvergenceFailure>; readonly effect: object }>(
   it: It

@@ -1,8 +1,8 @@
 /**
  * `Temporal`: what must hold in the course of a run, in four words: always, never, eventually, until.
  *
- * Each makes an `Oracle` of predicates over the store after every single change, from the first step to the end.
- * Nothing in between is left out, as it would be by looking now and then.
+ * Each makes an `Oracle` from predicates over the store. They are evaluated after every single change, from the first
+ * step to the end, so no state in between is missed, as it would be by polling.
  *
  * ```ts
  * const atMost = Temporal.always("at most five Pods", ({ of }) => of("Pod").length <= 5)
@@ -37,7 +37,7 @@ export const never = (name: string, holds: Predicate): Oracle => ({
   }
 })
 
-/** Holds at some time. */
+/** Holds after at least one change. */
 export const eventually = (name: string, holds: Predicate): Oracle => ({
   name,
   judge: (run) => {
@@ -46,7 +46,7 @@ export const eventually = (name: string, holds: Predicate): Oracle => ({
   }
 })
 
-/** Holds until `then` does, which it must some time. */
+/** Holds until `then` does, which must happen. */
 export const until = (name: string, holds: Predicate, then: Predicate): Oracle => ({
   name,
   judge: (run) => {

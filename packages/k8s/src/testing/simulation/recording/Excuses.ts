@@ -1,4 +1,4 @@
-/** `Excuses`: what has happened in a run that nobody can blame its operator for. */
+/** `Excuses`: what has happened in a run that is not the operator's fault. */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { hasFailed } from "./Ends.ts"
 import { blinds, type Kind } from "./Fault.ts"
@@ -8,23 +8,26 @@ import type { Recording } from "./Recording.ts"
 export const met = (run: Recording, fault: Kind): boolean =>
   run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === fault)
 
-/** When the operator began to be shown an old cluster. */
+/** The times from which the operator was shown an old cluster. */
 export const blinded = (run: Recording): ReadonlyArray<number> =>
   run.entries.flatMap((entry) => (entry._tag === "Fault" && blinds(entry.point) ? [entry.at] : []))
 
-/** Faults after which the operator was shown an old cluster. */
+/** Number of faults after which the operator was shown an old cluster. */
 export const blindings = (run: Recording): number => blinded(run).length
 
-/** For how long it is shown that, in milliseconds: half a minute from the start of a process, which takes a second. */
+/**
+ * How long, in milliseconds, the operator is shown an old cluster: half a minute from the start of a process, which
+ * takes a second.
+ */
 export const blindFor = 32_000
 
 /**
- * Somebody took an object from its owner: what becomes of it is not the operator's business any more. Nor is what failed
- * work was to come to: whoever does not try again leaves it to people.
+ * Whether somebody took an object from its owner: what becomes of it is then no longer the operator's business. Nor are
+ * the results of work that failed, because an operator that does not retry leaves them to people.
  */
 export const taken = (run: Recording): boolean => run.abandoned !== undefined || met(run, "orphaned") || hasFailed(run)
 
-/** Whether people have asked for an object to be left alone: it says so in its spec or its annotations. */
+/** Whether people have asked for an object to be left alone, in its spec or its annotations. */
 export const isPaused = (object: KubeObject): boolean => {
   const spec = (object as { readonly spec?: Readonly<Record<string, unknown>> }).spec
   return Object.entries({ ...object.metadata.annotations, ...spec }).some(([key, value]) =>

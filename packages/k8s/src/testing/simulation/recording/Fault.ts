@@ -1,9 +1,9 @@
 /**
  * `Fault`: what can go wrong between an operator and its cluster, and where.
  *
- * A point is found in a run by counting: the operator's n-th request, the n-th watch event it is handed, its n-th call
- * of something outside the cluster; a clock by the number of its replica; a step by its own. Runs are deterministic, so
- * that up to the first fault the counts of any run are those of the run without faults, and up to the second those of
+ * A point in a run is found by counting: the operator's n-th request, the n-th watch event that it receives, its n-th
+ * call outside the cluster; for a clock, the number of its replica; for a step, its number. Runs are deterministic. So
+ * up to the first fault, the counts of any run are those of the run without faults, and up to the second fault those of
  * the run with the first.
  *
  * Source of the kinds: Sieve (OSDI'22) for intermediate, stale and unobserved states; Anvil (OSDI'24) for lost requests
@@ -14,55 +14,55 @@ import type { Request } from "@effect-operator/core/Transport"
 
 /** What happens at a request of the operator. */
 export const callFaults = {
-  /** The process dies before it is sent, and starts again. */
+  /** The process dies before the request is sent, and restarts. */
   crashBefore: "the process dies before it",
-  /** It is carried out; the process dies before the answer. */
+  /** The request is carried out; the process dies before the answer. */
   crashAfter: "the process dies after it, before the answer",
-  /** Nobody sees what goes on by itself meanwhile. */
+  /** Nobody sees what happens by itself meanwhile. */
   crashAway: "the process dies after it, and starts again 20 s later",
-  /** The answer is an error, and nothing was done. */
+  /** The answer is an error; nothing was done. */
   serverError: "answered 500, nothing done",
   unavailable: "answered 503, nothing done",
   throttled: "answered 429, retry after 1 s",
-  /** Somebody else was faster. */
+  /** Another client was faster. */
   conflict: "answered 409 Conflict: somebody was faster",
-  /** Somebody else annotates the object before the request arrives: whoever says which version it is of is refused. */
+  /** Another client annotates the object before the request arrives. A request that names a version is refused. */
   overtaken: "somebody annotates the object just before it",
-  /** Nothing was done, and no answer comes. */
+  /** Nothing was done, and no answer arrives. */
   lostRequest: "lost before it arrived",
-  /** It was carried out, and no answer comes. */
+  /** The request was carried out, but no answer arrives. */
   lostAnswer: "carried out, the answer lost",
-  /** It arrives four seconds later than it was sent. */
+  /** The request arrives four seconds after it was sent. */
   slowRequest: "4 s on its way",
-  /** For a minute the process reaches nobody. */
+  /** For one minute, the process reaches nobody. */
   cutOff: "the process is cut off for a minute",
-  /** The process dies after it, and what it reads when it starts again is older than what it did. */
+  /** The process dies after the request, and what it reads after its restart is older than the request. */
   staleRestart: "the process dies after it, and starts again with a stale list",
-  /** The same, older still: by four writes. */
+  /** The same, but older by four writes. */
   oldRestart: "the process dies after it, and starts again with a list from four writes ago",
   /** The same, but only custom resources are old: as they were before the last step. Everything else is up to date. */
   travelRestart: "the process dies after it, and starts again with custom resources from before the last step",
-  /** For 20 s the server answers everything with 503, at once. */
+  /** For 20 s, the server answers everything with 503 at once. */
   outage: "answered 503, like everything for 20 s",
-  /** Whoever does the next step does not wait: it comes before the answer. */
+  /** The next step does not wait: it is taken before the answer. */
   hurried: "the next step is taken before the answer",
-  /** Nor while the request is on its way: what the operator has made up its mind by is not so any more. */
+  /** Nor does it wait for the request to arrive: the state on which the operator based its decision has changed. */
   forestalled: "4 s on its way, and the next step is taken meanwhile",
-  /** Somebody else annotates the object written. */
+  /** Another client annotates the written object. */
   annotated: "somebody annotates what it wrote",
   /** A Pod fails right after it. */
   podFailed: "a Pod fails after it",
   /** A Pod is removed by hand right after it. */
   podRemoved: "a Pod is removed after it",
-  /** For good, if it is not tried a third time. */
+  /** For good, unless it is tried a third time. */
   workFails: "the first two Pods of the Job it made fail",
-  /** The object written loses its labels and owner references. */
+  /** The written object loses its labels and owner references. */
   orphaned: "what it wrote loses labels and owner references",
-  /** The object made is removed by hand when nothing else happens that could wake the operator. */
+  /** The created object is removed by hand when nothing else happens that could wake the operator. */
   removed: "somebody removes what it made, when all is at rest"
 } as const
 
-/** What happens at a watch event, before the operator is handed it. */
+/** What happens at a watch event, before the operator receives it. */
 export const eventFaults = {
   /** The connection breaks. */
   watchBroken: "the connection breaks before it",
@@ -72,46 +72,48 @@ export const eventFaults = {
   watchExpired: "410 Expired in its place",
   /** 410, and the list that follows is older than what was seen, for 30 s. */
   watchStale: "410 Expired in its place, then a list from before it",
-  /** The event and all after it are held up for 30 s. */
+  /** The event and all after it are delayed by 30 s. */
   watchDelayed: "held up for 30 s",
-  /** The event and all of the next 30 s are never shown, only what they came to. */
+  /** The event and all of the next 30 s are never shown, only their result. */
   watchSkipped: "it and what follows within 30 s never shown, then 410 Expired",
-  /** The event is handed over twice. */
+  /** The event is delivered twice. */
   watchDuplicated: "handed over twice"
 } as const
 
-/** What happens at a call of something outside the cluster. */
+/** What happens at a call outside the cluster. */
 export const externalFaults = {
   externalFails: "fails, nothing done",
-  /** Whoever tries again at once, or some times, is told the same. */
+  /** A retry, at once or after a few attempts, fails too. */
   externalOutage: "fails, like every outside call for 20 s",
   externalLost: "done, but reported as failed",
   externalSlow: "takes 30 s",
-  /** Whoever hangs up meanwhile has it done all the same. */
+  /** A caller that gives up meanwhile has it done all the same. */
   externalLate: "done at once, the answer takes 30 s",
   externalCrash: "done, then the process dies",
-  /** Whoever does the next step does not wait. */
+  /** The next step does not wait. */
   externalHurried: "done, and the next step is taken"
 } as const
 
 /** What happens at a step. */
 export const stepFaults = {
-  /** Nothing is to do: nobody should notice. */
+  /** There is nothing to do, so nobody should notice. */
   restarted: "the process dies at rest after it, and starts again",
-  /** Nobody sees it happen: only what came of it is there when the process starts again. */
+  /** Nobody sees it happen: when the process restarts, only the result is visible. */
   away: "taken while the process is away",
-  /** Nor the next one: nobody has ever seen what there was between them. */
+  /** Nor the next one: nobody has ever seen the state between them. */
   absent: "it and the next one are taken while the process is away",
   /** A Pod is lost when nothing else happens that could wake the operator. */
   podFailed: "a Pod fails at rest after it",
   podRemoved: "a Pod is removed at rest after it",
-  /** Somebody notes something on it that is for nobody's eyes but his. */
+  /** Somebody annotates objects with a note that concerns nobody else. */
   annotated: "somebody annotates, at rest after it, all that people and the operator have made",
-  /** Whoever takes all of a kind for its own has to do with what is nobody's business. */
+  /** An operator that takes all objects of a kind for its own touches what does not concern it. */
   stranger: "somebody else creates, at rest after it, one of each kind the operator has made; the process starts again",
-  /** Somebody else holds the custom resources, too: they outlive their deletion, and what the operator waits for. */
+  /**
+   * Somebody else also holds the custom resources: they outlive their deletion, and whatever the operator waits for.
+   */
   guarded: "somebody else gives the custom resources a finalizer, and takes it off 50 s after they are deleted",
-  /** Whoever does the next step does not wait at all. */
+  /** The next step does not wait at all. */
   together: "the next one is taken at once"
 } as const
 
@@ -133,17 +135,17 @@ export type Point =
   | { readonly _tag: "Event"; readonly at: number; readonly fault: EventFault }
   | { readonly _tag: "External"; readonly at: number; readonly fault: ExternalFault }
   | { readonly _tag: "Clock"; readonly at: number; readonly fault: ClockFault }
-  /** `at`: the how-manieth step, from 1. */
+  /** `at`: the number of the step, from 1. */
   | { readonly _tag: "Step"; readonly at: number; readonly fault: StepFault }
 
-/** Faults by where they happen. At one place there is at most one. */
+/** Faults by place; at most one at each place. */
 export interface Plan {
   readonly points: ReadonlyArray<Point>
-  /** 0: tasks run in the order they came; any other number draws another order. */
+  /** 0 runs tasks in the order in which they arrived; any other number draws another order. */
   readonly interleaving: number
   /**
-   * For each of some steps, by its number from 0, further faults. Their places are counted from the beginning of that
-   * step on, as faults before it have changed how much has happened.
+   * For some steps, by their numbers from 0, further faults. Their places are counted from the beginning of that step,
+   * because earlier faults have changed how much has happened.
    */
   readonly pooled?: ReadonlyMap<number, ReadonlyArray<Point>> | undefined
 }
@@ -171,10 +173,10 @@ export const describe = (point: Point): string => {
 
 const hastening: ReadonlySet<Kind> = new Set<Kind>(["hurried", "forestalled", "externalHurried", "together"])
 
-/** Whether the next step does not wait for what follows from the one before. */
+/** Whether the next step does not wait for the consequences of the previous one. */
 export const hastens = ({ fault }: Point): boolean => hastening.has(fault)
 
-/** Faults after which an operator knows no better: what it sees is old. */
+/** Faults after which an operator sees an old state, and cannot know better. */
 const blinding: ReadonlySet<Kind> = new Set<Kind>([
   "staleRestart",
   "oldRestart",
@@ -186,7 +188,7 @@ const blinding: ReadonlySet<Kind> = new Set<Kind>([
 
 export const blinds = ({ fault }: Point): boolean => blinding.has(fault)
 
-/** Faults after which an operator knows that something has failed, and tries it again when it thinks best. */
+/** Faults after which an operator knows that something has failed, and retries when it chooses. */
 const failing: ReadonlySet<Kind> = new Set<Kind>([
   "serverError",
   "unavailable",
@@ -203,14 +205,15 @@ const failing: ReadonlySet<Kind> = new Set<Kind>([
 
 export const fails = ({ fault }: Point): boolean => failing.has(fault)
 
-/** Somebody else's annotation, which is nobody else's business. */
+/** Another client's annotation, which concerns nobody else. */
 export const touched = "simulation.effect-operator/touched"
 
-/** Somebody else's finalizer: who put it there takes it off. */
+/** Another client's finalizer, which only that client removes. */
 export const guard = "simulation.effect-operator/guard"
 
 /**
- * Whether a request is of an election: about a Lease that is renewed. Any other Lease is a lock, and an object like others.
+ * Whether a request belongs to an election: it is about a Lease that is renewed. Any other Lease is a lock, and an
+ * ordinary object.
  */
 export const isElection = ({ body, method, path }: Request): boolean =>
   path.includes("/coordination.k8s.io/") &&
@@ -242,7 +245,7 @@ const write: ReadonlyArray<CallFault> = [
   "podRemoved"
 ]
 
-/** The version that a deletion is of. */
+/** The resourceVersion that a deletion requires. */
 const versionOf = (body: unknown): unknown =>
   (body as { readonly preconditions?: { readonly resourceVersion?: unknown } } | undefined)?.preconditions
     ?.resourceVersion
@@ -257,14 +260,14 @@ export const applicable = (request: Request, replicas = 1): ReadonlyArray<CallFa
   }
   const kinds: ReadonlyArray<CallFault> = method === "POST"
     ? [...write, "annotated", "orphaned", "removed", "workFails"]
-    // Who deletes whatever version there is is never told that it is another.
+    // A deletion without a required version never gets a conflict.
     : method === "DELETE" && versionOf(request.body) === undefined
     ? [...write, "annotated", "overtaken", "removed"]
     : [...write, "annotated", "conflict", "overtaken", "removed"]
   return replicas > 1 ? [...kinds, "cutOff"] : kinds
 }
 
-/** The names of all. */
+/** The names of all faults. */
 export const allFaults: ReadonlySet<string> = new Set(
   [callFaults, eventFaults, externalFaults, stepFaults, clockFaults].flatMap(Object.keys)
 )

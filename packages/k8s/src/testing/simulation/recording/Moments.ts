@@ -8,13 +8,13 @@ export interface Moment {
   /** Milliseconds since 1970, on the server's clock. */
   readonly at: number
   readonly change: Change
-  /** Every object that came or changed since the start, unless it is gone. */
+  /** Every object that was created or changed since the start, without those that are gone. */
   readonly objects: () => Iterable<KubeObject>
   /** The objects of a kind. */
   readonly of: (kind: string) => ReadonlyArray<KubeObject>
 }
 
-/** The moments of a run, in order. A moment is good until the next is taken. */
+/** The moments of a run, in order. A moment is valid until the next one is taken. */
 export function* moments(run: Recording): Generator<Moment> {
   const kinds = new Map<string, Map<string, KubeObject>>()
   const of = (kind: string) => [...(kinds.get(kind)?.values() ?? [])]

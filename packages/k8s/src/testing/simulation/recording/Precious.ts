@@ -1,4 +1,4 @@
-/** `Precious`: kinds whose objects are not the same again when they were made anew. */
+/** `Precious`: kinds whose objects are not equivalent when they are created again. */
 export const precious: ReadonlySet<string> = new Set([
   "PersistentVolumeClaim",
   "PersistentVolume",

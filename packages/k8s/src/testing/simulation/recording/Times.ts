@@ -1,16 +1,16 @@
-/** `Times`: what is a time, however a program writes it: when something happened is no part of what it came to. */
+/** `Times`: recognizes times, however a program writes them. When something happened is not part of a result. */
 import { defaults as world } from "../world/World.ts"
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
 const day = 86_400_000
 
-/** How long after a run something may end that begins in it: a certificate of ten years. */
+/** How long after a run something that begins in it may end, such as a certificate that is valid for ten years. */
 const lasting = 11 * 365 * day
 
 /**
- * A time of a run, as programs without ISO 8601 write it, in milliseconds or seconds since 1970; or of what begins in it, or
- * counts from shortly before.
+ * Whether it is a time of a run, as programs without ISO 8601 write it (milliseconds or seconds since 1970); or the end
+ * of something that begins in it, or a start shortly before it.
  */
 const isClock = (value: number): boolean =>
   [value, value * 1000].some((at) => at >= world.start - day && at < world.start + lasting)

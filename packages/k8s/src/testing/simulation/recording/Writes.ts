@@ -1,35 +1,33 @@
-/**
- * `Writes`: what the operator has changed, one write after the other, each with the object before and after it.
- */
+/** `Writes`: the operator's changes, one write after the other, each with the object before and after it. */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { type Call, calls, line, type Recording } from "./Recording.ts"
 
-/** An object for a person. */
+/** An object, for a person to read. */
 export const name = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
 
-/** What tells an object from all others, but for those before and after it. */
+/** Identifies an object, except among its own predecessors and successors. */
 export const keyOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`
 
 /** A write of the operator that changed something: the object before and after it. */
 export interface Write {
   readonly at: number
   readonly call: Call
-  /** Absent if the write made it. */
+  /** Undefined if the write created the object. */
   readonly before: KubeObject | undefined
-  /** What was left of it, if it was deleted. */
+  /** The last state, if it was deleted. */
   readonly after: KubeObject
   readonly type: "ADDED" | "MODIFIED" | "DELETED"
   /** Every object before the write, by uid. */
   readonly objects: ReadonlyMap<string, KubeObject>
 }
 
-/** The operator's writes, in order; a write is good until the next is taken. */
+/** The operator's writes, in order. A write is valid until the next one is taken. */
 export function* writes(run: Recording): Generator<Write> {
   const made = new Map<number, Call>()
   for (const call of calls(run)) {
     if (call.after === call.before || call.request.method === "GET") continue
     const version = Number(call.object?.metadata.resourceVersion)
-    // A collection is deleted one object after the other.
+    // The objects of a collection are deleted one after the other.
     if (call.request.method === "DELETE") { for (let at = call.before + 1; at <= call.after; at++) made.set(at, call) }
     else made.set(version > call.before ? version : call.before + 1, call)
   }
@@ -45,7 +43,7 @@ export function* writes(run: Recording): Generator<Write> {
   }
 }
 
-/** Says of the first write that is wrong what is wrong with it. */
+/** Reports what is wrong with the first wrong write. */
 export const each = (wrong: (write: Write) => string | undefined) => (run: Recording): string | undefined => {
   for (const write of writes(run)) {
     const complaint = wrong(write)

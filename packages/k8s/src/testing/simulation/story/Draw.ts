@@ -1,12 +1,12 @@
 /**
  * `Draw`: custom resources and sequences of changes to them, drawn from a Schema.
  *
- * A drawn story creates one object, `drawn`, gives it other specs, deletes it, and makes it anew. Specs come from the
- * Schema of the kind, or a narrower one; what the server would refuse (its CustomResourceDefinition, rules in CEL and
- * rules about changes included) is left out. The same seed draws the same story.
+ * A drawn story creates one object, `drawn`, gives it other specs, deletes it, and creates it again. Specs come from
+ * the Schema of the kind, or from a narrower one. Specs that the server would reject (by its CustomResourceDefinition,
+ * including CEL rules and transition rules) are left out. The same seed draws the same story.
  *
- * `smaller` are the stories a little simpler than one: with a change, a field or an item less, with smaller numbers and
- * shorter texts. Only what decodes, and what the server accepts, is one.
+ * `smaller` gives the stories that are slightly simpler than one: with one change, field or item less, with smaller
+ * numbers or shorter texts. It gives only stories that decode and that the server accepts.
  */
 import type { AnySchema, CustomResource } from "@effect-operator/core/CustomResource"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
@@ -21,30 +21,30 @@ import * as Server from "../world/Server.ts"
 import { modest } from "./Modest.ts"
 
 export const defaults = {
-  /** Changes in a story at most, its creation included. */
+  /** Maximum number of changes in a story, including the creation. */
   changes: 4,
-  /** How long texts and lists may be. */
+  /** Maximum length of texts and lists. */
   size: 8,
-  /** So many times as many specs are drawn, as the server may refuse some. */
+  /** This many times the needed specs are drawn, because the server may reject some. */
   spare: 3,
-  /** Stories that are drawn to find one that the server accepts. */
+  /** How many stories are drawn to find one that the server accepts. */
   tries: 50,
-  /** So many times as many stories are drawn as are told: those in which most happens. */
+  /** This many times the needed stories are drawn; the most eventful ones are used. */
   choice: 3
 } as const
 
-/** The drawn object's name. */
+/** The name of the drawn object. */
 export const name = "drawn"
 
 export interface Options<A> {
   /**
-   * A narrower Schema of specs, whose values are drawn as they are. Those of the kind's own are modest: few things, plain
-   * words, namespaces that are there (see `Modest`).
+   * A narrower Schema of specs, whose values are drawn as they are. Values from the kind's own Schema are modest: few
+   * items, plain words, existing namespaces (see `Modest`).
    */
   readonly spec?: AnySchema | undefined
   /**
-   * Whether the cluster is as it should be once it has come to rest after a change. The object is absent once it was
-   * deleted.
+   * Whether the cluster is as it should be when it has come to rest after a change. The object is undefined after it
+   * was deleted.
    */
   readonly desired?:
     | ((
@@ -79,7 +79,10 @@ export const draws = <A extends KubeObject>(resource: CustomResource<A>, options
   }
 }
 
-/** Which of the changes the server takes, so many at most, each after the ones before it; what a refusal says. */
+/**
+ * The changes that the server accepts, up to a maximum, each applied after the previous ones; and the message of a
+ * rejection.
+ */
 const judged = (scenario: Scenario, { resource }: Draws, changes: ReadonlyArray<Change>, most = Infinity) => {
   const server = Server.make(scenario.resources)
   const place = resource.scope === "Namespaced" ? { namespace: "default" } : {}
@@ -112,8 +115,8 @@ const judged = (scenario: Scenario, { resource }: Draws, changes: ReadonlyArray<
 }
 
 /**
- * What people change: half of the time one field and nothing else, as what follows from that shows only then; now and then
- * all of it, or they go back to what they wanted before. `chance(what, n)` draws a number below n.
+ * A change as people make it: half of the time a single field, because some effects only show then; now and then the
+ * whole spec, or back to an earlier one. `chance(what, n)` draws a number below n.
  */
 const next = (
   drawn: JsonObject,
@@ -137,12 +140,12 @@ const next = (
   return fits(changed) ? changed : drawn
 }
 
-/** The changes of a story. Throws if the server accepts nothing that the Schema makes. */
+/** The changes of a story. Throws if the server accepts nothing that is drawn from the Schema. */
 export const changes = (scenario: Scenario, draws: Draws, seed: number, turn: number): ReadonlyArray<Change> => {
   let refused = ""
   for (let attempt = 0; attempt < defaults.tries; attempt++) {
     const chance = turn * defaults.tries + attempt
-    // One change at least: what only creates is the beginning of it.
+    // At least one change: a creation alone is only the beginning of one.
     const count = 2 + draw(seed + 1, chance, defaults.changes - 1)
     const specs = draws.specs(draw(seed, chance, 2 ** 31), count * defaults.spare)
     const earlier: Array<JsonObject> = []
@@ -167,7 +170,7 @@ export const changes = (scenario: Scenario, draws: Draws, seed: number, turn: nu
   )
 }
 
-/** Whether nothing is asked for: what programs that ask `if (value)` take for a value that is not there. */
+/** Whether a program that tests `if (value)` takes the value for absent. */
 const isNothing = (value: unknown): boolean =>
   value === null || value === false || value === 0 || value === "" ||
   (typeof value === "object" && Object.keys(value).length === 0)
@@ -175,7 +178,7 @@ const isNothing = (value: unknown): boolean =>
 const sizeOf = (value: unknown): number | undefined =>
   typeof value === "number" ? value : Array.isArray(value) ? value.length : undefined
 
-/** How each field becomes another: more, less, nothing (or not even that), or something else. */
+/** How each field changes: to more, less, nothing (or not even that), or something else. */
 const turns = (before: unknown, after: unknown, path: string, found: Set<string>): void => {
   if (JSON.stringify(before) === JSON.stringify(after)) return
   if (after === undefined) found.add(`${path}: gone`)
@@ -192,7 +195,7 @@ const turns = (before: unknown, after: unknown, path: string, found: Set<string>
   }
 }
 
-/** The field that is another, if it is the only one of several. */
+/** The changed field, if it is the only one of several. */
 const onlyField = (before: JsonObject, after: JsonObject): string | undefined => {
   const all = Object.keys({ ...before, ...after })
   const [field, ...more] = all.filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]))
@@ -200,8 +203,8 @@ const onlyField = (before: JsonObject, after: JsonObject): string | undefined =>
 }
 
 /**
- * The different things that happen to the object: it is made, changed, each field in its ways, or alone, changed back,
- * deleted, made anew.
+ * The different things that happen to the object: creation, changes of each field in its ways or alone, changes back,
+ * deletion, recreation.
  */
 export const happenings = (changes: ReadonlyArray<Change>): ReadonlySet<string> => {
   const found = new Set<string>()
@@ -223,7 +226,9 @@ export const happenings = (changes: ReadonlyArray<Change>): ReadonlySet<string> 
   return found
 }
 
-/** Stories in the order in which each has the most of what does not happen in those before it; where that is equal, the most. */
+/**
+ * Stories ordered so that each adds the most that did not happen in those before it; on a tie, the most eventful first.
+ */
 export const telling = <A extends { readonly changes: ReadonlyArray<Change> }>(
   stories: ReadonlyArray<A>
 ): ReadonlyArray<A> => {
@@ -267,14 +272,17 @@ const simpler = (value: unknown): ReadonlyArray<unknown> => {
   ]
 }
 
-/** Stories that begin later, then with one change less, then with one change simpler. Lazily: each is asked of the server. */
+/**
+ * Stories that begin later, then those with one change less, then those with one change simpler. Lazy, because the
+ * server is asked about each.
+ */
 export function* smaller(
   scenario: Scenario,
   draws: Draws,
   changes: ReadonlyArray<Change>
 ): Generator<ReadonlyArray<Change>> {
   const candidates = [
-    // Without one that was there before: neither its end nor its beginning can be left out alone.
+    // Without one of several incarnations: neither its end nor its beginning can be left out alone.
     ...changes.flatMap((change, index) => change === null ? [changes.slice(index + 1)] : []).toReversed(),
     ...changes.map((_, index) => changes.toSpliced(index, 1)).toReversed(),
     ...changes.flatMap((change, index) =>

@@ -1,5 +1,5 @@
 /**
- * `it.effect.converges`: a test framework's `it` that knows simulations.
+ * `it.effect.converges`: simulations as tests of a test framework's `it`.
  *
  * ```ts
  * import { it as base } from "@effect/vitest"
@@ -22,7 +22,7 @@ import * as Draw from "./Draw.ts"
 /** `it.live` of a test framework. */
 export type Test<E> = (name: string, run: () => Effect.Effect<unknown, E>, timeout: number) => void
 
-/** An operator of one kind, whose stories are drawn from the kind's Schema; `resources` are further kinds. */
+/** An operator of one kind, whose stories are drawn from the kind's Schema; `resources` are additional kinds. */
 export interface OfKind<A extends KubeObject>
   extends Draw.Options<A>, Omit<Scenario, "name" | "resources" | "steps" | "draws">
 {
@@ -49,7 +49,7 @@ export const scenarioOf = <A extends KubeObject>(name: string, subject: Subject<
   }
 }
 
-/** The same `it`, whose `effect` has `converges`. */
+/** The same `it`, with `converges` on its `effect`. */
 export const extended = <E, O, It extends { readonly live: Test<E>; readonly effect: object }>(
   it: It,
   register: (test: Test<E>) => (scenario: Scenario, options?: O) => void
@@ -59,7 +59,7 @@ export const extended = <E, O, It extends { readonly live: Test<E>; readonly eff
   return withMembers(it, { effect: withMembers(it.effect, { converges }) })
 }
 
-/** The object, or function, with further members, and itself as it was. */
+/** The object or function with additional members; everything else is unchanged. */
 const withMembers = <A extends object, B extends object>(base: A, more: B): A & B =>
   new Proxy(base, {
     get: (target, key) => Object.hasOwn(more, key) ? Reflect.get(more, key) : Reflect.get(target, key)

@@ -1,8 +1,8 @@
 /**
- * `Modest`: a drawn value in the dimensions of everyday life, as far as its Schema allows.
+ * `Modest`: a drawn value of everyday size, as far as its Schema allows.
  *
- * A Schema allows a thousand replicas, an image called `"\n"`, and namespaces that do not exist. Nobody means that, and what
- * comes of it hides what matters: most that is wrong shows with few things (the small scope hypothesis, Jackson 2006).
+ * A Schema allows a thousand replicas, an image called `"\n"`, and namespaces that do not exist. Nobody wants these,
+ * and their effects hide what matters: most bugs show with few items (the small scope hypothesis, Jackson 2006).
  */
 import { isObject, type JsonObject } from "../../../schema/JsonValue.ts"
 
@@ -11,7 +11,7 @@ export const defaults = {
   few: 9,
   /** or below this, one in four, */
   some: 41,
-  /** and what is called a namespace is one of those that every cluster has. */
+  /** and the value of a field named like a namespace is a namespace that every cluster has. */
   namespaces: ["default", "kube-public"]
 } as const
 
@@ -44,13 +44,13 @@ const candidates = (leaf: unknown, path: Path, chance: (below: number) => number
   return chance(4) === 0 ? [some, few] : [few, some]
 }
 
-/** A text of as many letters and digits. */
+/** A text of the same length, of letters and digits. */
 const plain = (text: string): string =>
   text.toLowerCase().replace(/[^a-z0-9]/gu, (other) => letters[other.codePointAt(0)! % letters.length]!)
 
 const letters = "abcdefghijklmnopqrstuvwxyz"
 
-/** Keys that are drawn, such as those of labels, made of letters and digits, too. */
+/** Drawn keys, such as those of labels, consist of letters and digits too. */
 const renamed = (value: unknown): unknown =>
   Array.isArray(value)
     ? value.map(renamed)

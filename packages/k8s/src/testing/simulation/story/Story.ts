@@ -1,7 +1,7 @@
 /**
- * `Story`: which part of a scenario is lived through: some of its steps, and drawn changes after them.
+ * `Story`: the part of a scenario that is run: some of its steps, followed by drawn changes.
  *
- * A story is plain JSON: a token carries it whole, and shrinking makes it smaller.
+ * A story is plain JSON: a token contains all of it, and shrinking makes it smaller.
  */
 import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
@@ -11,7 +11,7 @@ import type { Change, Draws, Scenario, Step } from "../Scenario.ts"
 import { name } from "./Draw.ts"
 
 export interface Story {
-  /** So many of its first steps nothing happens to, and a `Checkpoint` follows them. */
+  /** Number of first steps that have no faults; a `Checkpoint` follows them. */
   readonly given: number
   /** Steps of the scenario, by their numbers. */
   readonly steps: ReadonlyArray<number>
@@ -32,7 +32,7 @@ export const beginning = ({ changes, given, steps }: Story, length: number): Sto
   changes: changes.slice(0, Math.max(0, length - steps.length))
 })
 
-/** Steps and changes. */
+/** The number of steps and changes. */
 export const lengthOf = ({ changes, steps }: Story): number => steps.length + changes.length
 
 /** Stories are the same if their keys are. */
@@ -74,7 +74,7 @@ const stepOf = ({ desired, resource }: Draws, change: Change): Step => {
   return { name: `${named}: ${JSON.stringify(change)}`, act, desired }
 }
 
-/** The scenario as the story has it. */
+/** The scenario with the steps and changes of the story. */
 export const tell = (scenario: Scenario, { changes, steps }: Story): Scenario => {
   const { draws } = scenario
   const drawn = draws === undefined ? [] : changes.map((change) => stepOf(draws, change))

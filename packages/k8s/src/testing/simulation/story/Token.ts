@@ -1,8 +1,8 @@
 /**
- * A replay token: everything that makes a run what it is, in one word. The same token, the same run, on any machine.
+ * A replay token: everything that determines a run, in one word. The same token gives the same run on any machine.
  *
- * It holds for the scenario it was made for: one whose kinds or steps have changed since refuses it, as its numbers
- * would mean something else. What the operator does may change: that is what a replay is for.
+ * A token is valid for the scenario it was made for. If the kinds or steps have changed since, it is refused, because
+ * its numbers would mean something else. The operator may change: that is what a replay is for.
  */
 import { isObject } from "../../../schema/JsonValue.ts"
 import * as Declared from "../../Declared.ts"
@@ -21,7 +21,7 @@ import type { Story } from "./Story.ts"
 
 export interface Token {
   readonly scenario: string
-  /** The part of the scenario that is lived through. */
+  /** The part of the scenario that is run. */
   readonly story: Story
   readonly seed: number
   readonly plan: Plan
@@ -31,7 +31,7 @@ export interface Token {
 
 const prefix = "kx1:"
 
-/** What the numbers of a token depend on: the kinds, the steps, the replicas, what is drawn. */
+/** What the numbers of a token depend on: the kinds, the steps, the replicas, and whatever is drawn. */
 export const fingerprint = ({ draws, replicas = 1, resources, steps }: Scenario): string => {
   const text = JSON.stringify([
     resources.map(Declared.definition),
@@ -73,7 +73,7 @@ const pointOf = (value: unknown): Point | undefined => {
 const isChanges = (value: unknown): value is Story["changes"] =>
   Array.isArray(value) && value.every((change) => change === null || isObject(change))
 
-/** Reads a token. Throws, and says why, if it is none. */
+/** Parses a token. Throws an error with the reason if it is not one. */
 export const parse = (text: string): Token => {
   const refuse = (why: string) => new Error(`replay: ${JSON.stringify(text.slice(0, 40))}: ${why}`)
   if (!text.startsWith(prefix)) throw refuse(`must begin with ${prefix}`)
@@ -97,7 +97,7 @@ export const parse = (text: string): Token => {
   return { scenario, story: { given, steps, changes }, seed, plan, fingerprint }
 }
 
-/** Reads a token of a scenario. Throws if it is of another, or of what this one was before. */
+/** Parses a token for a scenario. Throws if it belongs to another scenario, or to an earlier version of this one. */
 export const parseFor = (scenario: Scenario, text: string): Token => {
   const token = parse(text)
   if (token.scenario !== scenario.name) {

@@ -1,7 +1,7 @@
 /**
  * `Unchanged`: the fields of custom resources that no step of a story changes.
  *
- * What becomes of a change that nobody makes, no run can tell: an operator that never looks at a new image converges in every
+ * No run shows what a change does that nobody makes: an operator that never looks at a new image converges in every
  * story that keeps the image. Source: Acto (SOSP'23), whose stories change every property for that reason.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
@@ -13,11 +13,13 @@ import * as Declared from "../../Declared.ts"
 import type { Scenario } from "../Scenario.ts"
 import { madeByPeople, type Recording, seen } from "../recording/Recording.ts"
 
-/** Whether the kind itself says that a value stays what it was. */
+/** Whether the schema declares the value immutable. */
 const isFixed = ({ "x-kubernetes-validations": rules = [] }: JSONSchemaProps): boolean =>
   rules.some(({ rule }) => /^\s*(self\s*==\s*oldSelf|oldSelf\s*==\s*self)\s*$/.test(rule))
 
-/** The places of a schema where a value is: an object with fields of its own is looked into, anything else is one. */
+/**
+ * The paths of the values in a schema. An object with declared fields is descended into; anything else is one value.
+ */
 const placesOf = (schema: JSONSchemaProps, path: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<string>> => {
   if (isFixed(schema)) return []
   const fields = Object.entries(schema.properties ?? {})
@@ -39,8 +41,8 @@ const specOf = (resource: CustomResource): ReadonlyArray<ReadonlyArray<string>> 
 }
 
 /**
- * Fields such as `Autoscaler.spec.image` that have one value for as long as an object lives, in a story that changes others;
- * of objects that people have made.
+ * Fields, such as `Autoscaler.spec.image`, that keep one value for as long as an object lives, although the story
+ * changes others of that object. Only objects that people created count.
  */
 export const fields = ({ resources }: Pick<Scenario, "resources">, run: Recording): ReadonlyArray<string> => {
   const theirs = new Set(madeByPeople(run.entries))

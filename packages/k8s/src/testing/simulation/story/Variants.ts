@@ -1,13 +1,13 @@
 /**
- * `Variants`: stories beside the one that is told. People wait for nobody, and what they wait for may hide what is wrong:
- * a story without its end, in which nothing is left to look at, and stories in which a deletion comes sooner. And
- * stretches of it, where living through all of it again for each fault takes too long.
+ * `Variants`: other stories to run besides the given one. People are not always patient, and what they wait for may
+ * hide a bug. So there is a story without its end, after which nothing is left to check, and there are stories in which
+ * a deletion comes sooner. And there are windows of a story, for when running all of it for each fault takes too long.
  */
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { firstChanges, type Recording, subjects } from "../recording/Recording.ts"
 import { beginning, lengthOf, type Story } from "./Story.ts"
 
-/** For each step whether it deletes what people work with. */
+/** For each step, whether it deletes what people work with. */
 export const deletingSteps = (run: Recording): ReadonlyArray<boolean> => {
   const kinds = subjects(run)
   return firstChanges(run).map((first) =>
@@ -16,15 +16,15 @@ export const deletingSteps = (run: Recording): ReadonlyArray<boolean> => {
 }
 
 /**
- * For each step whether it can come at any time: it changes a custom resource, and not what the operator has made of
- * it, which may not be there yet.
+ * For each step, whether it can come at any time: it changes a custom resource, and not something that the operator
+ * created and that may not exist yet.
  */
 export const urgentSteps = (run: Recording): ReadonlyArray<boolean> => {
   const kinds = subjects(run)
   return firstChanges(run).map((first) => first !== undefined && kinds.has(first.object.kind))
 }
 
-/** After how many steps the story's end has begun, in which what there was is deleted; undefined if it has no such end. */
+/** The number of steps before the story's end, in which everything is deleted; undefined if it has no such end. */
 export const endOf = (run: Recording): number | undefined => {
   const deleting = deletingSteps(run)
   const lives = deleting.lastIndexOf(false) + 1
@@ -32,8 +32,9 @@ export const endOf = (run: Recording): number | undefined => {
 }
 
 /**
- * Stories in which an object is deleted sooner than people think: those between the step it is changed in and the one it
- * is deleted in are left out. Each with the number of that first step, whose requests do not wait for.
+ * Stories in which an object is deleted sooner: the steps between the one that changes it and the one that deletes it
+ * are left out. Each comes with the number of the first of these two steps, for whose requests the deletion does not
+ * wait.
  */
 export const sooner = (
   run: Recording,
@@ -48,6 +49,6 @@ export const sooner = (
   })
 }
 
-/** For each step the story that begins there, on what the steps before have left, and ends `length` steps later. */
+/** For each step, the story that begins there, on what the previous steps left, and ends `length` steps later. */
 export const windows = (story: Story, length: number): ReadonlyArray<Story> =>
   Array.from({ length: lengthOf(story) }, (_, step) => ({ ...beginning(story, step + length), given: step }))

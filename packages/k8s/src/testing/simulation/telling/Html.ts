@@ -1,7 +1,8 @@
 /**
- * The story of a divergence as one self-contained page: time goes down, every process and every object has a column.
+ * `Html`: the story of a divergence as one self-contained page. Time runs downwards; every process and every object has
+ * a column.
  *
- * An object's column is shaded while it exists. Nothing is loaded from anywhere; everything a program said is escaped.
+ * An object's column is shaded while it exists. The page loads nothing, and escapes everything that a program said.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Scenario } from "../Scenario.ts"
@@ -27,7 +28,7 @@ td.alive{background:var(--alive)}td.up{background:#48c3}
 tr.Fault td,tr.Chance td{color:var(--fault);font-weight:600}tr.Step td{border-top:2px solid var(--line);font-weight:600}
 tr.Log td,tr.Event td.w{color:var(--soft)}`
 
-/** An object by its name on the board; a new one of the same name shares the column. */
+/** The object of an entry. A new object of the same name shares the column. */
 const objectOf = (entry: Entry): KubeObject | undefined => {
   switch (entry._tag) {
     case "Change":
@@ -57,11 +58,11 @@ const mark = (entry: Entry): string => {
   return marks[entry._tag] ?? "■"
 }
 
-/** What was written by whom, in the order of the store's revisions. */
+/** The changes by revision of the store. */
 const changed = (entries: ReadonlyArray<Entry>): ReadonlyMap<number, Entry & { readonly _tag: "Change" }> =>
   new Map(entries.flatMap((entry) => entry._tag === "Change" ? [[entry.change.revision, entry]] : []))
 
-/** Columns at most: what changed first has one. */
+/** Maximum number of columns; the objects that changed first get one. */
 const limit = 24
 
 const board = ({ recording }: Divergence): string => {

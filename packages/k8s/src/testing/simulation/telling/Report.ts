@@ -1,6 +1,6 @@
 /**
- * The story of a run for a person: what was done to the cluster, what the operator saw, did, and was answered, and
- * where it went wrong.
+ * `Report`: the story of a run for a person: what was done to the cluster, what the operator saw and did and was
+ * answered, and where it went wrong.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Change } from "../../ApiServer.ts"
@@ -10,7 +10,7 @@ import * as Fault from "../recording/Fault.ts"
 import type { Entry, Recording } from "../recording/Recording.ts"
 import * as Token from "../story/Token.ts"
 
-/** `00:01:02.001`: since the beginning of the run. */
+/** `00:01:02.001` since the beginning of the run. */
 export const clock = (millis: number): string => {
   const text = new Date(Math.max(0, millis)).toISOString().slice(11, 23)
   return text.startsWith("00:") ? text.slice(3) : text
@@ -24,7 +24,7 @@ const short = (value: unknown, length = 160): string => {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text
 }
 
-/** What a write says, without what every object has; of metadata where it is about nothing else. */
+/** The content of a write, without what every object has; metadata only if there is nothing else. */
 const content = (body: unknown): string => {
   if (typeof body !== "object" || body === null) return ""
   if (Array.isArray(body)) {
@@ -35,7 +35,7 @@ const content = (body: unknown): string => {
   return metadata === undefined ? "" : ` ${short({ metadata })}`
 }
 
-/** What an entry says, without when and by whom. */
+/** An entry in words, without its time and process. */
 export const words = (entry: Entry): string => {
   switch (entry._tag) {
     case "Call": {
@@ -101,14 +101,14 @@ const text = (entry: Entry, several: boolean): string => {
   }
 }
 
-/** A lease is renewed all the time: that is no news. */
+/** A lease is renewed all the time, so a renewal is not shown. */
 const renewal = (entry: Entry): boolean =>
   entry._tag === "Event"
     ? Fault.isElected(entry.object) && entry.type === "MODIFIED"
     : entry._tag === "Call" && entry.request.method === "PUT" && entry.status === 200 &&
       Fault.isElection(entry.request)
 
-/** The entries that tell a story: changes that the operator made itself are told by its requests. */
+/** The entries that make up a story. Changes by the operator itself are left out: its requests show them. */
 export const telling = (recording: Recording): ReadonlyArray<Entry> => {
   const own = new Set<number>()
   for (const entry of recording.entries) {
@@ -122,10 +122,10 @@ export const telling = (recording: Recording): ReadonlyArray<Entry> => {
   )
 }
 
-/** So many lines at most are told once where they come again and again: a request and its answer, say, of a retry. */
+/** Groups of up to this many lines that repeat are shown once, such as a retried request and its answer. */
 const longest = 4
 
-/** How often what is at `from`, so many entries long, comes again right after. */
+/** How often a group of entries of this length, at `from`, repeats right after itself. */
 const repeats = (shapes: ReadonlyArray<string>, from: number, length: number): number => {
   let count = 0
   for (let at = from + length; at + length <= shapes.length; at += length, count++) {
@@ -134,7 +134,10 @@ const repeats = (shapes: ReadonlyArray<string>, from: number, length: number): n
   return count
 }
 
-/** A line for each entry. Equal entries in a row, and groups of them that come thrice or more, are told once, with their number. */
+/**
+ * One line per entry. Equal entries in a row, and groups that occur at least three times, are shown once with their
+ * count.
+ */
 export const timeline = (recording: Recording): ReadonlyArray<string> => {
   const entries = telling(recording)
   const start = entries[0]?.at ?? 0
@@ -155,7 +158,9 @@ export const timeline = (recording: Recording): ReadonlyArray<string> => {
   return lines
 }
 
-/** At most so many lines: the beginning, what is around the first fault, and the end; what is left out is said. */
+/**
+ * Shortens the lines to a limit: the beginning, the lines around the first fault, and the end. Says what is left out.
+ */
 const abridged = (lines: ReadonlyArray<string>, limit: number): ReadonlyArray<string> => {
   if (lines.length <= limit) return lines
   const part = Math.floor(limit / 4)
@@ -179,7 +184,7 @@ const abridged = (lines: ReadonlyArray<string>, limit: number): ReadonlyArray<st
 export const token = (scenario: Scenario, { plan, seed, story }: Divergence): string =>
   Token.format({ scenario: scenario.name, seed, plan, story, fingerprint: Token.fingerprint(scenario) })
 
-/** What it takes for the run to go wrong. */
+/** What the run needs to go wrong. */
 export const takes = ({ plan }: Divergence): string => {
   const order = plan.interleaving === 0 ? "" : `in another order of tasks (${plan.interleaving})`
   if (plan.points.length === 0) return order === "" ? "Without any fault." : `Without any fault, ${order}.`

@@ -1,10 +1,11 @@
 /**
- * `Chance`: notices when a program uses what is not the same twice: the real time, real chance, real input and output.
+ * `Chance`: notices when a program uses something that is not deterministic: the real time, real randomness, real input
+ * and output.
  *
- * While a run goes on, and only then, the globals that tell of the real world are replaced by ones that say who asked
- * and answer from the simulated world, so that the run goes on and stays the same. What can only be answered by the real
- * world (a socket, a timer of the host, a promise) never answers. Everything is put back at the end of the run,
- * whatever became of it.
+ * During a run, and only then, the globals that give access to the real world are replaced. The replacements report who
+ * used them and answer from the simulated world, so that the run continues and stays the same. Whatever only the real
+ * world can answer (a socket, a timer of the host, a promise) never answers. Everything is restored at the end of the
+ * run, however it ends.
  */
 import * as net from "node:net"
 
@@ -16,7 +17,7 @@ export interface World {
   readonly found: (what: string, where: string) => void
 }
 
-/** Frames of the machinery: the first that is none of these is the culprit. */
+/** Stack frames of the framework and the runtime: the first frame that is none of these is the culprit. */
 const machinery = /node_modules\/effect\/|node:internal|simulation\/world\/Chance\.[jt]s|\(?native\b|<anonymous>/
 
 const place = (line: string): string => line.trim().replace(/^at /, "").replace(/file:\/\//, "")
@@ -34,7 +35,7 @@ const never = (): Promise<never> => new Promise(() => {})
 
 type Holder = Record<string, unknown>
 
-/** Puts the simulated world in the place of the real one; the result puts it back. */
+/** Replaces the real world by the simulated one; the returned function restores it. */
 export const guard = ({ found, now, random }: World): () => void => {
   const undo: Array<() => void> = []
   const put = (holder: object, name: string, value: unknown): void => {
@@ -96,7 +97,7 @@ export const guard = ({ found, now, random }: World): () => void => {
       return this
     })
   )
-  // What is awaited goes on outside of the run, that is, never.
+  // What is awaited would continue outside the run, so it never does.
   put(Promise.prototype, "then", noted("a Promise", never))
   return () => {
     for (const restore of undo.toReversed()) restore()

@@ -1,8 +1,9 @@
 /**
  * `Chances`: what the API server of a simulation decides by chance.
  *
- * The uid of an object depends on the seed, on where it is made and how often something was made there before, and on
- * nothing else: a fault that adds a request changes no uid of what others make afterwards, nor a name that is made of one.
+ * The uid of an object depends only on the seed, on where it is created and on how often something was created there
+ * before. So a fault that adds a request does not change the uids of what others create afterwards, nor the names that
+ * are generated from them.
  */
 import type { Request } from "@effect-operator/core/Transport"
 import type * as Random from "effect/Random"
@@ -16,7 +17,7 @@ const nameOf = (body: unknown): string => {
   return name ?? generateName ?? ""
 }
 
-/** Numbers in [0, 1) for each request, of streams of their own. */
+/** Numbers in [0, 1) for each request, from a stream of its own. */
 export const of = (seed: number): (request: Request) => () => number => {
   const made = new Map<string, number>()
   return ({ body, method, path }) => {
@@ -33,5 +34,5 @@ export const of = (seed: number): (request: Request) => () => number => {
   }
 }
 
-/** What is no request's: ids of audit events. */
+/** Random numbers that belong to no request: the ids of audit events. */
 export const service = (seed: number): typeof Random.Random.Service => randomOf(generator(hash(`${seed} server`)))

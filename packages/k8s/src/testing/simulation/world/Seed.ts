@@ -1,4 +1,7 @@
-/** Chance that depends on a seed and a turn alone: what is drawn for one turn does not move when another asks for more. */
+/**
+ * Random numbers that depend only on a seed and a turn: the number for one turn does not change when another turn draws
+ * more.
+ */
 
 /** A number in [0, n). */
 export const draw = (seed: number, turn: number, n: number): number => {
@@ -8,7 +11,7 @@ export const draw = (seed: number, turn: number, n: number): number => {
   return ((z ^ (z >>> 16)) >>> 0) % Math.max(1, n)
 }
 
-/** A text as a number of 32 bits: FNV-1a. */
+/** The 32-bit hash of a text: FNV-1a. */
 export const hash = (text: string): number => {
   let value = 0x811c9dc5
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193)

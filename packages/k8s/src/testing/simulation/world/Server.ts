@@ -1,7 +1,7 @@
 /**
- * `Server`: the API server that the runs of a scenario begin with: one with the scenario's kinds installed.
+ * `Server`: the API server with which the runs of a scenario begin: one with the scenario's kinds installed.
  *
- * It is made once for each list of kinds, and shared by all runs as an image.
+ * It is created once for each list of kinds, and all runs share it as an image.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request, Transport } from "@effect-operator/core/Transport"
@@ -29,7 +29,7 @@ export const complete = <A, E>(world: World, program: Effect.Effect<A, E>): A =>
   return exit.value
 }
 
-/** Servers with these kinds, as new ones begin. */
+/** The images of new servers with these kinds. */
 const images = new WeakMap<Scenario["resources"], Image>()
 
 export const imageOf = (resources: Scenario["resources"]): Image => {
@@ -49,20 +49,20 @@ export const imageOf = (resources: Scenario["resources"]): Image => {
   return image
 }
 
-/** So many writes are made in versions of as many digits as the image has, or one more; those after them have another. */
+/** This many writes get versions with as many digits as the image's, or one more; later versions are longer. */
 const short = 5
 
 /**
- * The image as a run of a seed finds it. Nothing is to depend on how much a server has seen before: in runs of two seeds, one
- * after the other, nothing has the same version; and early in each of them versions become longer, so that who compares them as
- * texts takes the newer one for the older.
+ * The image for a run of a seed. Nothing may depend on how much a server has seen before: runs of successive seeds have
+ * different versions. Early in each run versions become longer, so a program that compares them as texts takes the
+ * newer one for the older.
  */
 export const begun = (image: Image, seed: number): Image => {
   const digits = String(image.revision + short).length + (seed % 2 === 0 ? 1 : 0)
   return { ...image, revision: 10 ** digits - short }
 }
 
-/** The way to a server, with somebody told the uid of what is made on it. */
+/** The transport to a server; `tell` gets the uid of each object that is created through it. */
 export const making = (server: ApiServer["Service"], tell: (uid: string) => void): Transport["Service"] => ({
   request: (request) =>
     Effect.tap(server.handle(request), ({ body, status }) =>
@@ -73,12 +73,12 @@ export const making = (server: ApiServer["Service"], tell: (uid: string) => void
   stream: (request) => Effect.map(server.handle(request), (response) => Representation.streamed(request, response))
 })
 
-/** Where an object is stored, in a word. */
+/** Where an object is stored, as one string. */
 export const placeOf = (collection: string, key: string): string => `${collection} ${key}`
 
 const inhabitants = new WeakMap<Image, ReadonlyMap<string, KubeObject>>()
 
-/** What stories are about of what a server has by itself, by place: its namespaces. */
+/** The objects that a server has from its start and that stories may be about, by place: its namespaces. */
 export const inhabitantsOf = (image: Image): ReadonlyMap<string, KubeObject> => {
   let objects = inhabitants.get(image)
   if (objects === undefined) {
@@ -93,7 +93,7 @@ export const inhabitantsOf = (image: Image): ReadonlyMap<string, KubeObject> => 
 
 const contentTypes: Readonly<Record<string, string>> = { PATCH: "application/json-patch+json" }
 
-/** A server of its own, without controllers, that answers at once. */
+/** A separate server without controllers that answers at once. */
 export const make = (
   resources: Scenario["resources"]
 ): (method: Request["method"], path: string, body?: unknown) => ApiResponse => {

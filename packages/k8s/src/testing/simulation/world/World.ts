@@ -1,10 +1,10 @@
 /**
- * `World`: a scheduler, a clock and a source of chance for programs that are to run the same way each time.
+ * `World`: a scheduler, a clock and a source of randomness for programs that must run the same way each time.
  *
- * Everything happens on the stack of the caller: tasks of fibers run one after the other until none is left, then, and
- * only then, time moves to the next sleeper. There is no event loop, so nothing from outside comes in between; a
- * program that waits for something real (a socket, a timer of the host) just never goes on. With a seed the order of
- * tasks that could run is drawn by chance: another interleaving for every seed, the same for the same.
+ * Everything happens on the stack of the caller. Tasks of fibers run one after the other until none is left; only then
+ * does time move to the next sleeper. There is no event loop, so nothing from outside can intervene; a program that
+ * waits for something real (a socket, a timer of the host) never continues. With an interleaving, the order of runnable
+ * tasks is drawn at random: a different order for each number, the same order for the same one.
  */
 import { DelayHeap, type Slot } from "@effect-operator/core/internal/DelayHeap"
 import * as Clock from "effect/Clock"
@@ -17,18 +17,18 @@ import * as References from "effect/References"
 import * as Scheduler from "effect/Scheduler"
 
 export const defaults = {
-  /** 2026-01-01: an hour at which time stamps look sane. */
+  /** 2026-01-01, so that timestamps look plausible. */
   start: 1_767_225_600_000,
-  /** Steps of fibers without the clock moving after which a program counts as a loop. */
+  /** Steps of fibers without a move of the clock after which a program counts as a loop. */
   steps: 50_000,
-  /** Steps that a fiber counts for which goes on until it is made to give way: some 2,000 operations. */
+  /** A fiber that runs until it is forced to yield (after about 2,000 operations) counts as this many steps. */
   tireless: 50
 } as const
 
-/** What a scenario does or says itself cannot be done, or meant. */
+/** Something that a scenario itself does or declares is impossible or meaningless. */
 export class Unsound extends Error {}
 
-/** The program does not come to rest: steps of fibers follow one another, and the clock does not move. */
+/** The program does not come to rest: steps of fibers follow one another without a move of the clock. */
 export class Restless extends Error {
   override readonly name = "Restless"
 }
@@ -38,7 +38,7 @@ interface Task {
   readonly priority: number
 }
 
-/** A small generator of random numbers in [0, 1): SplitMix32, good enough to draw an order. */
+/** A small generator of random numbers in [0, 1): SplitMix32, which is good enough to draw an order. */
 export const generator = (seed: number): () => number => {
   let state = seed | 0
   return () => {
@@ -50,7 +50,7 @@ export const generator = (seed: number): () => number => {
   }
 }
 
-/** The service that draws from a generator. */
+/** The `Random` service over a generator. */
 export const randomOf = (random: () => number): typeof Random.Random.Service => ({
   nextDoubleUnsafe: random,
   nextIntUnsafe: () => Math.floor(random() * 2 ** 53) - 2 ** 52
@@ -66,12 +66,12 @@ export class World {
   #tasks: Array<Task> = []
   #head = 0
   #now: number
-  /** Steps at the moment. */
+  /** Steps at the current time. */
   #steps = 0
   #moment = 0
   #stopped: string | undefined
 
-  /** `interleaving` 0 runs tasks in the order they came. */
+  /** `interleaving` 0 runs tasks in the order in which they arrived. */
   constructor(options: { readonly seed: number; readonly interleaving: number; readonly start?: number | undefined }) {
     this.#now = options.start ?? defaults.start
     this.#draw = options.interleaving === 0 ? undefined : generator(options.interleaving)
@@ -81,7 +81,7 @@ export class World {
     this.#context = Context.empty().pipe(
       Context.add(Clock.Clock, this.clock),
       Context.add(Scheduler.Scheduler, this.#scheduler()),
-      // Nobody looks at the spans.
+      // Nobody reads the spans.
       Context.add(References.TracerEnabled, false),
       Context.add(Random.Random, randomOf(random))
     )
@@ -97,7 +97,7 @@ export class World {
     return Effect.runForkWith(this.#context)(program)
   }
 
-  /** Runs a program that needs no time to pass to its end. */
+  /** Runs a program that needs no time to pass, to its end. */
   run<A, E>(program: Effect.Effect<A, E>): A {
     const fiber = this.fork(program)
     this.settle()
@@ -108,12 +108,12 @@ export class World {
     return Effect.runSync(exit)
   }
 
-  /** Ends what is going on: the next step throws `Restless`. */
+  /** Ends the run: the next step throws `Restless`. */
   stop(why: string): void {
     this.#stopped = why
   }
 
-  /** Runs whatever can run, until nothing can. */
+  /** Runs tasks until none can run. */
   settle(): void {
     for (let task = this.#take(); task !== undefined; task = this.#take()) {
       this.#step()
@@ -121,7 +121,7 @@ export class World {
     }
   }
 
-  /** A task, or the end of a sleep: sleeps of no length move no clock. */
+  /** Counts a task or the end of a sleep; sleeps of zero length do not move the clock. */
   #step(): void {
     if (this.#stopped !== undefined) throw new Restless(this.#stopped)
     if (this.#moment !== this.#now) this.#steps = 0
@@ -129,7 +129,7 @@ export class World {
     if (++this.#steps > defaults.steps) throw new Restless(`${defaults.steps} steps while the clock stood still`)
   }
 
-  /** Lets time pass, sleeper by sleeper, each with all that follows from it. */
+  /** Lets time pass, sleeper by sleeper, each with everything that follows from it. */
   advance(millis: number): void {
     const until = this.#now + millis
     this.settle()
@@ -142,7 +142,7 @@ export class World {
     this.#now = until
   }
 
-  /** When something will happen by itself. */
+  /** When the next sleeper wakes up. */
   get nextAt(): number | undefined {
     return this.#sleepers.peek()?.at
   }
@@ -155,7 +155,7 @@ export class World {
       return undefined
     }
     if (this.#draw === undefined || left === 1) return this.#tasks[this.#head++]
-    // Of the tasks of the same priority as the first, any.
+    // Picks one of the tasks that have the same priority as the first.
     let same = 1
     const { priority } = this.#tasks[this.#head]!
     while (same < left && this.#tasks[this.#head + same]!.priority === priority) same += 1
@@ -178,7 +178,7 @@ export class World {
       executionMode: "async",
       shouldYield: (fiber) => {
         if (fiber.currentOpCount < fiber.cache.maxOpsBeforeYield) return false
-        // A fiber that has gone on for so long without a rest has done the work of many.
+        // A fiber that has run for this long without a pause has done the work of many steps.
         this.#steps += defaults.tireless
         return true
       },
