@@ -1,4 +1,4 @@
-/** `Another`: somebody makes another custom resource like the one that there is, and deletes it again. */
+/** `Another`: somebody creates a second custom resource like an existing one, and deletes it again. */
 import { KubeClient } from "@effect-operator/core/KubeClient"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Resource from "@effect-operator/core/Resource"
@@ -8,10 +8,10 @@ import { type Recording, seen } from "../recording/Recording.ts"
 import { name } from "../recording/Writes.ts"
 import { declaredOf } from "./Others.ts"
 
-/** What it is called. */
+/** The name of the second object. */
 export const nameOf = ({ metadata }: KubeObject): string => `${metadata.name}-too`
 
-/** Somebody makes another one like a custom resource, and deletes it when all has come to rest. */
+/** The steps that create an object like a custom resource, and delete it when everything has come to rest. */
 export const steps = (
   resources: Scenario["resources"],
   object: KubeObject,
@@ -22,7 +22,7 @@ export const steps = (
   const { group, kind, plural, scope, version } = declared
   const resource = Resource.make<KubeObject>()({ group, version, kind, plural, scope })
   const { metadata: { namespace, uid }, spec } = object as KubeObject & { readonly spec?: unknown }
-  // What the operator has written on it since is not people's.
+  // What the operator has written on the object since is not copied.
   const first = seen(entries).find(({ metadata }) => metadata.uid === uid)?.metadata
   const ref = { ...(namespace === undefined ? {} : { namespace }), name: nameOf(object) }
   const metadata = { ...ref, labels: first?.labels, annotations: first?.annotations }

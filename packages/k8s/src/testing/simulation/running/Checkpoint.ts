@@ -1,7 +1,7 @@
 /**
- * `Checkpoint`: a cluster at rest in the middle of a story, to go on from: what is stored, what there is outside, what
- * was recorded up to there. Whoever goes on from it does so as after a rest in which every process of the operator died
- * and started again: what a process remembers cannot be kept, only what it left in the cluster and outside.
+ * `Checkpoint`: a cluster at rest in the middle of a story, from which a run can continue: what is stored, the state
+ * outside, and the recording so far. A run that continues from it does so as if every process of the operator had died
+ * and restarted: only what a process left in the cluster and outside is kept, not what it remembers.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Image } from "../../ApiServer.ts"
@@ -12,20 +12,20 @@ export interface Checkpoint {
   /** The virtual time, in milliseconds. */
   readonly at: number
   readonly image: Image
-  /** What is stored, by place, but for what the server had from its start. */
+  /** What is stored, by place, without what the server had from its start. */
   readonly stored: ReadonlyMap<string, KubeObject>
-  /** Changes in place: each run needs a copy. */
+  /** It is changed in place, so each run needs a copy. */
   readonly outside: ReadonlyMap<string, unknown>
   readonly entries: ReadonlyArray<Entry>
   readonly reach: Reach
   /** When each step was taken. */
   readonly steps: ReadonlyArray<number>
-  /** Processes there were. */
+  /** Number of processes so far. */
   readonly lives: number
-  /** Why nobody can go on. */
+  /** Why no run can continue from here. */
   readonly failure: Failure | undefined
 }
 
-/** What chance is drawn from after it: with the seed of before the names of before would be drawn again. */
+/** The seed for randomness after a checkpoint: the previous seed would draw the previous names again. */
 export const seedOf = (seed: number, from: Checkpoint | undefined): number =>
   from === undefined ? seed : hash(`${seed} after ${from.steps.length}`)

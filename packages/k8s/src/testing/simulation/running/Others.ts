@@ -1,8 +1,9 @@
 /**
- * `Others`: who else is in the cluster, and does something to the objects of an operator where a plan has them do it.
+ * `Others`: other parties in the cluster, who do something to the objects of an operator when a plan says so.
  *
- * They fail and remove Pods, annotate objects, take from them whose they are, hold them with finalizers of their own, have
- * the work of Jobs fail, and have objects for themselves. None of it is people's, who take the steps of a story.
+ * They make Pods fail and remove them, annotate objects, take away labels and owner references, hold objects with their
+ * own finalizers, make the work of Jobs fail, and have objects of their own. They are not the people who take the steps
+ * of a story.
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
@@ -22,24 +23,27 @@ import type { World } from "../world/World.ts"
 import * as Strangers from "./Strangers.ts"
 
 export const defaults = {
-  /** How long somebody else holds what was deleted, in milliseconds. */
+  /** How long somebody else holds a deleted object, in milliseconds. */
   guard: 50_000,
-  /** How many Pods of a Job fail whose work does: more than it has where it is tried once or twice. */
+  /** How many Pods fail of a Job whose work fails; more than a Job has that is tried only once or twice. */
   failures: 2
 } as const
 
-/** Whether somebody is to replace a Pod: whoever owns it, or the operator that made it. What people make they miss. */
+/**
+ * Whether somebody has to replace a Pod: its owner, or the operator that created it. Pods that people create are not
+ * replaced.
+ */
 const isReplaced = (entries: ReadonlyArray<Entry>, { metadata }: KubeObject): boolean =>
   (metadata.ownerReferences?.length ?? 0) > 0 ||
   entries.some((entry) =>
     entry._tag === "Call" && entry.request.method === "POST" && entry.object?.metadata.uid === metadata.uid
   )
 
-/** Whether a Pod may fail, or be removed by hand, and is missed then: one that is over or on its way out is not. */
+/** Whether a Pod may fail or be removed by hand, and is then missed. A finished or terminating Pod is not. */
 export const isVictim = (entries: ReadonlyArray<Entry>, pod: KubeObject): boolean =>
   !isTerminating(pod) && !isOver(pod) && isReplaced(entries, pod)
 
-/** The uid of what an Event is about. */
+/** The uid of the object that an Event is about. */
 const subjectOf = (object: KubeObject): string | undefined => {
   const { involvedObject, regarding } = object as KubeObject & {
     readonly involvedObject?: { readonly uid?: string }
@@ -48,7 +52,7 @@ const subjectOf = (object: KubeObject): string | undefined => {
   return object.kind === "Event" ? (regarding ?? involvedObject)?.uid : undefined
 }
 
-/** The declared kind of an object, if it is of one. */
+/** The declared kind of an object, if it has one. */
 export const declaredOf = (
   resources: Scenario["resources"],
   { apiVersion, kind }: KubeObject
@@ -57,41 +61,41 @@ export const declaredOf = (
     resource.kind === kind && apiVersion === `${resource.group}/${resource.version}`
   )
 
-/** Where they are. */
+/** The cluster they are in. */
 export interface Cluster {
   readonly world: World
   readonly resources: Scenario["resources"]
   /** What is stored, by place. */
   readonly stored: ReadonlyMap<string, KubeObject>
   readonly entries: ReadonlyArray<Entry>
-  /** What it takes to do anything in it. */
+  /** The services for acting in the cluster. */
   readonly access: () => Context.Context<ApiServer | KubeClient | Kubelet.Kubelet>
 }
 
 export class Others {
   readonly #cluster: Cluster
-  /** Objects, by uid, that are soon let go by whoever else held them. */
+  /** Objects, by uid, that somebody else holds and will soon release. */
   readonly #releasing = new Set<string>()
-  /** What somebody removes at the next rest, and the request that made it. */
+  /** What somebody removes at the next rest, and the request that created it. */
   #doomed: { readonly n: number; readonly uid: string } | undefined
-  /** Pods that they have failed, by uid. */
+  /** Pods that they made fail, by uid. */
   readonly #failed = new Set<string>()
-  /** Jobs whose work fails, and which of their Pods have; by uid. */
+  /** Jobs whose work fails, with those of their Pods that have failed; by uid. */
   readonly #hindered = new Map<string, Set<string>>()
-  /** What they have for themselves, and what comes of that; by uid. */
+  /** Their own objects and what results from them, by uid. */
   readonly #strange = new Set<string>()
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster
   }
 
-  /** Something has changed, by whomever. */
+  /** Something has changed, whoever did it. */
   saw(change: Change): void {
     this.#released(change)
     this.#fails(change)
   }
 
-  /** Whether an object is what they have for themselves, or comes of that: no story is about it. */
+  /** Whether an object is one of their own or results from one: no story is about it. */
   isStrange(object: KubeObject): boolean {
     const { name, ownerReferences = [], uid } = object.metadata
     const about = subjectOf(object)
@@ -101,22 +105,22 @@ export class Others {
     return strange
   }
 
-  /** What is left of a Pod that they have failed, where the cluster itself has put another in its place. */
+  /** The remains of a Pod that they made fail, if the cluster itself has replaced it. */
   isLeft(object: KubeObject): boolean {
     return this.#failed.has(object.metadata.uid) && isRemains(object)
   }
 
-  /** The object that a request has made is removed at the next rest. */
+  /** Has the object that a request created removed at the next rest. */
   doom(n: number, object: KubeObject | undefined): void {
     if (object !== undefined) this.#doomed = { n, uid: object.metadata.uid }
   }
 
-  /** The work of a Job fails. */
+  /** Makes the work of a Job fail. */
   hinder(job: KubeObject | undefined): void {
     if (job !== undefined) this.#hindered.set(job.metadata.uid, new Set())
   }
 
-  /** Somebody else puts a finalizer on every custom resource there is. */
+  /** Somebody else adds a finalizer to every custom resource. */
   get guard(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { resources, stored } = this.#cluster
@@ -127,7 +131,7 @@ export class Others {
     })
   }
 
-  /** People note something on all that they have made, and that the operator has. */
+  /** People annotate everything that they or the operator created. */
   get annotate(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { access, entries, stored } = this.#cluster
@@ -147,7 +151,7 @@ export class Others {
     })
   }
 
-  /** They make for themselves what is like what there is of the operator's. */
+  /** They create objects of their own like those of the operator. */
   get settle(): Effect.Effect<void> {
     return Effect.suspend(() => {
       const { access, entries, resources, stored } = this.#cluster
@@ -163,7 +167,7 @@ export class Others {
     })
   }
 
-  /** Gives an object the finalizer of somebody else, or takes it off, as it is then. */
+  /** Adds the finalizer of somebody else to an object in its current state, or removes it. */
   #hold(uid: string, held: boolean): Effect.Effect<void> {
     const change = Effect.suspend(() => {
       const object = this.#find(uid)?.[1]
@@ -175,7 +179,7 @@ export class Others {
     return Effect.ignore(Effect.provideContext(Effect.retry(change, { times: 3 }), this.#cluster.access()))
   }
 
-  /** Who held an object lets go of it some time after it was deleted. */
+  /** Somebody who held an object releases it some time after its deletion. */
   #released({ object, type }: Change): void {
     const { finalizers, uid } = object.metadata
     if (type === "DELETED" || !isTerminating(object) || finalizers?.includes(guard) !== true) return
@@ -227,7 +231,7 @@ export class Others {
     )
   }
 
-  /** How an object is asked for. */
+  /** The resource by which an object is requested. */
   #resourceFor(object: KubeObject): Resource.Resource<KubeObject> {
     const [group, version] = object.apiVersion.includes("/") ? object.apiVersion.split("/") : ["", object.apiVersion]
     const place = this.#find(object.metadata.uid)?.[0]
@@ -241,8 +245,8 @@ export class Others {
   }
 
   /**
-   * Somebody removes by hand what a request of the plan has made, if it is still there: gives the request's number, and
-   * how to see whether it was made again.
+   * Somebody removes by hand what a request of the plan created, if it still exists. Returns the number of the request,
+   * and a function that says whether it was created again.
    */
   remove(): { readonly n: number; readonly name: string; readonly again: () => boolean } | undefined {
     const doomed = this.#doomed
@@ -261,10 +265,10 @@ export class Others {
     const again = () => {
       const now = this.#cluster.stored.get(place)
       const there = now !== undefined && now.metadata.uid !== uid && !isTerminating(now)
-      // Another one may have its place, under a name that was drawn, or counted.
+      // Another object may take its place, under a drawn or counted name.
       return there || ((generateName !== undefined || ownerReferences.length > 0) && peers() >= before)
     }
-    // Whoever has something below it goes last: what is made again would meet what is still there of the first one.
+    // An object that owns others is removed last: a new one would meet what is left of the first one's.
     const owns = [...this.#cluster.stored.values()].some(({ metadata }) =>
       metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
     )
@@ -276,7 +280,7 @@ export class Others {
     return { n: doomed.n, name: `${object.kind} ${namespace === undefined ? name : `${namespace}/${name}`}`, again }
   }
 
-  /** An object that is stored, and where. */
+  /** A stored object and its place. */
   #find(uid: string): readonly [place: string, object: KubeObject] | undefined {
     return [...this.#cluster.stored].find(([, { metadata }]) => metadata.uid === uid)
   }

@@ -1,12 +1,12 @@
-/** `Pace`: too many requests while the clock stands are a hot loop. */
+/** `Pace`: detects hot loops: too many requests while the clock stands still. */
 import { accepted, type Call, type Entry, line } from "../recording/Recording.ts"
 
 export const defaults = {
-  /** Requests at one moment that make a hot loop, beyond some for each object that they are about. */
+  /** Requests at one time that make a hot loop, in addition to some for each object that they are about. */
   hot: 250,
-  /** Requests at one moment for each object: it is looked at, made, an event tells of it, and a status tells how many. */
+  /** Requests at one time for each object: it is read and created, an event reports it, and a status counts it. */
   each: 4,
-  /** Objects that are dealt with at one moment: whoever makes more makes them without end. */
+  /** Maximum number of objects handled at one time: a program that creates more creates them without end. */
   objects: 1_500
 } as const
 
@@ -16,7 +16,7 @@ export class Pace {
   readonly #objects = new Set<string>()
   readonly #made = new Set<string>()
 
-  /** Counts a request, the last of the entries; why it is one too many. */
+  /** Counts a request, the last of the entries. Returns why it is one too many. */
   hot(now: number, call: Call, entries: ReadonlyArray<Entry>): string | undefined {
     if (this.#at !== now) {
       this.#at = now
@@ -35,7 +35,7 @@ export class Pace {
       : undefined
   }
 
-  /** What is made and deleted at one moment is nothing that there was to do. */
+  /** Work that is created and deleted at the same time was not needed. */
   #note(call: Call): void {
     const { method, path } = call.request
     const what = method === "POST" ? `${path}/${call.object?.metadata.name ?? ""}` : path
@@ -48,7 +48,7 @@ export class Pace {
   }
 }
 
-/** What most of the last requests were about. */
+/** The most frequent target of the last requests. */
 const mostly = (entries: ReadonlyArray<Entry>): string => {
   const lines = entries.flatMap((entry) => (entry._tag === "Call" ? [line(entry.request)] : [])).slice(-defaults.hot)
   const times = new Map<string, number>()

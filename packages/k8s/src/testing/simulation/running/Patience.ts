@@ -1,9 +1,10 @@
 /**
  * `Patience`: how long people wait, while nothing happens, for a cluster to come to rest.
  *
- * A minute is enough for what follows from what has happened, and too short for who waits on purpose: until something has
- * cooled down, is old enough, has been watched for a while. What he does then would be taken for what follows from the next
- * step, or from a fault. So a story is first told by people who wait for longer, and who works late is waited for.
+ * One minute is enough for the consequences of what has happened, but too short for an operator that waits on purpose:
+ * until something has cooled down, is old enough, or has been watched for a while. What it does then would be taken for
+ * a consequence of the next step or of a fault. So a story is first run with more patience, and late work is waited
+ * for.
  */
 import type { Scenario } from "../Scenario.ts"
 import { none } from "../recording/Fault.ts"
@@ -12,15 +13,15 @@ import * as Run from "./Run.ts"
 
 /** Milliseconds. */
 export const defaults = {
-  /** Work may be due by itself so long after all that came before. */
+  /** Work may become due by itself this long after everything before it. */
   late: 5 * 60_000,
-  /** So much later all has come to rest. */
+  /** This much later, everything has come to rest. */
   rest: 60_000,
-  /** So much later than without faults, or in another order of tasks, something may begin that is waited for. */
+  /** How much later than without faults, or in another order of tasks, awaited work may begin. */
   slow: 5_000
 } as const
 
-/** The longest time that passes after a story's end before something is written, if that ends soon and for good. */
+/** The longest time after a story's end until something is written, if that ends soon and for good. */
 const lateAtLast = (scenario: Scenario, seed: number): number => {
   const { quietAt = 0, restless } = Run.run(scenario, none, { seed, quiet: defaults.rest + 2 * defaults.late })
   const times = [quietAt - defaults.rest, ...restless.map(({ at }) => at)]
@@ -28,7 +29,7 @@ const lateAtLast = (scenario: Scenario, seed: number): number => {
   return longest > defaults.late || times.at(-1)! > quietAt + defaults.late ? 0 : longest
 }
 
-/** The scenario with as much patience as a story of it asks for: of people who always wait for long, and at last. */
+/** The scenario with the patience that its story needs, during the steps and at the end. */
 export const patient = (scenario: Scenario, story: Story, seed: number): Scenario => {
   if (scenario.rest !== undefined) return scenario
   const told = tell(scenario, story)

@@ -1,8 +1,9 @@
 /**
- * `Play`: the story of a scenario, played on a stage step by step, with what a plan has for the time around its steps.
+ * `Play`: plays the story of a scenario on a stage, step by step, with the faults that a plan has for the time around
+ * its steps.
  *
- * The next step is taken when the cluster has come to rest. After the last one, when nothing moves any more, a quiet time
- * passes in which nothing should happen.
+ * The next step is taken when the cluster has come to rest. After the last one, when nothing moves any more, a quiet
+ * period passes in which nothing should happen.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Cause from "effect/Cause"
@@ -20,13 +21,13 @@ import type { Stage } from "./Stage.ts"
 
 /** Milliseconds. */
 export const defaults = {
-  /** How long a process is away that does not see a step. */
+  /** How long a process is away that misses a step. */
   away: 5_000,
-  /** Longer than any delay between retries: who looks every few minutes has looked by then. */
+  /** Longer than any delay between retries, so whoever polls every few minutes has polled by then. */
   patience: 20 * 60_000
 } as const
 
-/** What happens at rest, of which there is one after a step at most: how, and how it reads. */
+/** Disturbances at rest, at most one after each step: what they do, and how they read. */
 const disturbances: Partial<Record<StepFault, { readonly act: (stage: Stage) => void; readonly what: string }>> = {
   podFailed: {
     act: ({ others, world }) => void world.fork(others.mischief("podFailed", undefined)),
@@ -50,10 +51,10 @@ const disturbances: Partial<Record<StepFault, { readonly act: (stage: Stage) => 
   restarted: { act: (stage) => stage.restart(), what: "the process starts again" }
 }
 
-/** What a recording says of the story, beside what the stage and the wire have counted. */
+/** What a recording says about the story, besides what the stage and the wire count. */
 export type Played = Omit<Recording, "entries" | "begun" | "calls" | "events" | "externals" | "met">
 
-/** An object as it is without the finalizer of somebody else, which a scenario knows nothing of. */
+/** An object without the finalizer of somebody else, which the scenario does not know. */
 const unguarded = (object: KubeObject): KubeObject => {
   const { finalizers, ...metadata } = object.metadata
   if (finalizers?.includes(guard) !== true) return object
@@ -61,7 +62,7 @@ const unguarded = (object: KubeObject): KubeObject => {
   return { ...object, metadata: own.length === 0 ? metadata : { ...metadata, finalizers: own } }
 }
 
-/** What was thrown, and where in the scenario: the frames below are the same for all. */
+/** What was thrown, and where in the scenario: the frames below are always the same. */
 const told = (defect: unknown): string => {
   if (!(defect instanceof Error)) return String(defect)
   const lines = (defect.stack ?? String(defect)).split("\n")
@@ -72,7 +73,7 @@ const told = (defect: unknown): string => {
 export class Play {
   readonly #stage: Stage
   readonly #plan: Plan
-  /** Steps that were taken before. */
+  /** Number of steps that were taken before. */
   readonly #given: number
   /** When each step was taken. */
   readonly #steps: Array<number>
@@ -86,7 +87,7 @@ export class Play {
   #restless: ReadonlyArray<Entry> = []
   #objects: ReadonlyArray<KubeObject> = []
   #outside: ReadonlyMap<string, unknown> = new Map()
-  /** What there was before the last step. */
+  /** The objects before the last step. */
   #before: ReadonlyArray<KubeObject> = []
 
   constructor(stage: Stage, plan: Plan, from?: Checkpoint) {
@@ -98,13 +99,13 @@ export class Play {
     this.#failure = from?.failure
   }
 
-  /** The first `length` steps, and where they lead to. */
+  /** Takes the first `length` steps, and returns where they lead. */
   upTo(length: number): Checkpoint {
     this.#attempt(() => this.#all(length))
     return this.#stage.leave(this.#steps, this.#failure)
   }
 
-  /** The whole story, and `quiet` milliseconds after it, of which `ending` are to how things ended. */
+  /** Plays the whole story and the `quiet` milliseconds after it; the end state is taken after `ending` of these. */
   play(quiet: number, ending: number): Played {
     this.#attempt(() => {
       this.#all(this.#stage.scenario.steps.length)
@@ -140,7 +141,7 @@ export class Play {
     }
   }
 
-  /** The steps before that number, but for those that are given. */
+  /** Takes the steps before that number, except the given ones. */
   #all(end: number): void {
     this.#begin()
     for (const [index, step] of this.#stage.scenario.steps.slice(0, end).entries()) {
@@ -162,24 +163,24 @@ export class Play {
     stage.hurry = Effect.suspend(() => this.#hurry())
   }
 
-  /** From here on it is a step's turn, with what a plan has for what happens in it. */
+  /** From here on it is this step's turn, with its faults from the plan. */
   #turn(index: number): void {
     const { pooled } = this.#plan
     if (pooled !== undefined) this.#stage.wire.arm(pooled.get(index) ?? [])
   }
 
-  /** A step, unless it was taken in a hurry, and all that follows from it. */
+  /** Takes a step, unless it was already taken early, and waits for its consequences. */
   #step(index: number, step: Step): void {
     const told = this.#steps.length === index ? this.#act(index, step) : () => true
     if (!this.#rests(`after "${step.name}"`)) return
-    // What people do may take its time.
+    // What people do may take time.
     told()
     this.#look(index, step)
     this.#remove(index, step)
     if (this.#failure === undefined) this.#disturb(index, step)
   }
 
-  /** Begins a step; gives what writes down whether it could be done. */
+  /** Begins a step. Returns a function that records whether it could be done. */
   #act(index: number, step: Step): () => boolean {
     const stage = this.#stage
     const { wire, world } = stage
@@ -206,7 +207,7 @@ export class Play {
     return told
   }
 
-  /** People begin a step; `told` says whether they could, and writes it down if not. */
+  /** People begin a step; `told` says whether they succeeded, and records if not. */
   #take({ act, name }: Step): { readonly fiber: Fiber.Fiber<unknown, unknown>; readonly told: () => boolean } {
     const stage = this.#stage
     const { world } = stage
@@ -227,7 +228,7 @@ export class Play {
     return { fiber, told }
   }
 
-  /** The next step at once; what cannot be done yet is done at its time. */
+  /** Takes the next step at once; a step that cannot be done yet is done at its own time. */
   #hurry(): Effect.Effect<void> {
     const step = this.#stage.scenario.steps[this.#steps.length]
     if (step === undefined) return Effect.void
@@ -248,7 +249,7 @@ export class Play {
     return false
   }
 
-  /** What there is before the next step, if that waits. */
+  /** Remembers the state before the next step, if that waits. */
   #remember(index: number): void {
     const { scenario, wire } = this.#stage
     if (index + 1 === scenario.steps.length) return
@@ -256,13 +257,16 @@ export class Play {
     this.#rested.push(this.#steps.length === index + 1 ? { objects: this.#stage.objects(), outside } : undefined)
   }
 
-  /** Whether all is as it should be, in the words of the scenario. Whoever could not wait does not look, either. */
+  /**
+   * Checks whether the cluster is as it should be, in the scenario's words. If the next step did not wait, nothing is
+   * checked.
+   */
   #look(index: number, step: Step): void {
     const waited = this.#steps.length === index + 1
     if (waited && this.#isAstray(step, this.#stage.objects())) this.#missed.push(step.name)
   }
 
-  /** What there is, without what a scenario knows nothing of: traces of what others do. */
+  /** The objects without what the scenario does not know: traces of other parties. */
   #shown(objects: ReadonlyArray<KubeObject>): ReadonlyArray<KubeObject> {
     const { others } = this.#stage
     return objects.filter((object) => !others.isLeft(object)).map(unguarded)
@@ -280,17 +284,17 @@ export class Play {
     } finally {
       Error.stackTraceLimit = stackTraceLimit
     }
-    // Of an operator that is wrong a chain of optional fields may come to nothing.
+    // With a wrong operator, a chain of optional fields may result in undefined.
     if (is === undefined && isNone(this.#plan)) {
       throw new Unsound(`\`desired\` of step ${JSON.stringify(name)} returned undefined: it must return true or false`)
     }
     return !is
   }
 
-  /** Somebody removes by hand what the operator has made, which has to come again. */
+  /** Somebody removes by hand what the operator created; it must come again. */
   #remove(index: number, step: Step): void {
     const stage = this.#stage
-    // Who has taken the next step may have taken away for whom it was there.
+    // The next step may have removed what the object was for.
     if (this.#steps.length > index + 1) return
     const gone = stage.others.remove()
     if (gone === undefined) return
@@ -305,7 +309,7 @@ export class Play {
     this.#look(index, step)
   }
 
-  /** What the plan has for the time after a step. */
+  /** Applies the plan's faults for the time after a step. */
   #disturb(index: number, step: Step): void {
     for (const fault of Object.keys(disturbances) as ReadonlyArray<StepFault>) {
       const point = this.#faultAt(index, fault)
@@ -318,13 +322,16 @@ export class Play {
     }
   }
 
-  /** How things ended. */
+  /** Records the end state. */
   #end(): void {
     this.#objects = this.#stage.objects()
     this.#outside = copyOf(this.#stage.wire.outside) as ReadonlyMap<string, unknown>
   }
 
-  /** The quiet time. What is done each hour is part of no end: of the runs that are compared few are watched for so long. */
+  /**
+   * The quiet period. What happens every hour is not part of the end state: few of the compared runs are watched for
+   * that long.
+   */
   #watch(quiet: number, ending: number): void {
     const { entries, scenario, world } = this.#stage
     const from = entries.length

@@ -1,4 +1,4 @@
-/** `Reference`: the runs without faults, which all others are compared with. */
+/** `Reference`: the runs without faults, with which all others are compared. */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Effect from "effect/Effect"
 import type { Scenario, Step } from "../Scenario.ts"
@@ -15,23 +15,23 @@ import * as Run from "./Run.ts"
 /** The runs without faults, and what chance decides in them. */
 export interface Reference {
   readonly recording: Recording
-  /** Where its runs begin, and all that are compared with them. */
+  /** Where its runs begin, and those that are compared with them. */
   readonly from: Checkpoint | undefined
   readonly mask: Canonical.Mask
   readonly state: Canonical.State
-  /** What there was at rest after each step but the last. */
+  /** The state at rest after each step but the last. */
   readonly rests: ReadonlyArray<Rests.Known | undefined>
-  /** Places of what chance decides that hold the same. */
+  /** Places that hold the same value of chance. */
   readonly tied: Drawn.Tied
-  /** Where two runs of the same seed differ, if they do and it was looked for. */
+  /** Where two runs of the same seed differ, if they do and were compared. */
   readonly unlike: string | undefined
-  /** The same, of a story in which some steps are taken together with the ones before them. */
+  /** The reference of the story in which some steps are taken together with the previous ones. */
   readonly hasty: (steps: ReadonlyArray<number>) => Reference
-  /** The same, of a story in which some steps are left out. */
+  /** The reference of the story in which some steps are left out. */
   readonly without: (steps: ReadonlyArray<number>) => Reference
-  /** The story, and then another custom resource like this one, which goes again. */
+  /** The story, followed by a second custom resource like this one, which is deleted again. */
   readonly another: (object: KubeObject) => Recording
-  /** The story with a fault. */
+  /** The story with one fault. */
   readonly faulty: (point: Point) => Recording
 }
 
@@ -50,15 +50,15 @@ const unlike = (a: Recording, b: Recording): string | undefined => {
 
 interface How {
   readonly seed: number
-  /** Steps that are given. */
+  /** Number of given steps. */
   readonly given: number
-  /** Whether it has to be the same a second time. */
+  /** Whether a second run must be the same. */
   readonly twice?: boolean
-  /** As long as what is compared with it, in milliseconds; by default an hour. */
+  /** How long the end is watched, in milliseconds; must match what is compared. One hour by default. */
   readonly quiet?: number
 }
 
-/** The run without faults, after so many given steps; what chance decides in it is found out when that is asked for. */
+/** The run without faults, after this many given steps. What chance decides in it is determined on demand. */
 const make = (scenario: Scenario, { given, quiet, seed, twice = false }: How): Reference => {
   const from = Run.upTo(scenario, given, seed)
   const lived = { seed, from, quiet }
@@ -96,10 +96,10 @@ const make = (scenario: Scenario, { given, quiet, seed, twice = false }: How): R
 
 type Decided = Pick<Reference, "mask" | "state" | "rests" | "tied">
 
-/** Of a story that fails there is nothing to compare. */
+/** A story that fails leaves nothing to compare. */
 const undecided: Decided = { mask: new Set(), state: new Map(), rests: [], tied: [] }
 
-/** What differs where chance is another. */
+/** What differs if chance is different. */
 const chanceIn = (scenario: Scenario, recording: Recording, seed: number, given: number): Decided => {
   const other = Run.run(scenario, none, {
     seed: seed + 1,
@@ -121,13 +121,13 @@ const once = <A>(made: () => A): () => A => {
 }
 
 /**
- * The run of a story without faults, and what chance decides in it. `twice`: whether it has to be the same a second time,
- * which of parts of a story that was need not be asked.
+ * The run of a story without faults, and what chance decides in it. `twice`: whether a second run must be the same; not
+ * needed for parts of a story for which this was checked.
  */
 export const of = (all: Scenario, story: Story, seed: number, twice = true): Reference =>
   make(tell(all, story), { seed, given: story.given, twice })
 
-/** The story with some steps taken together with the ones before them, so that the operator sees what both came to. */
+/** The story with some steps taken together with the previous ones, so that the operator sees their combined result. */
 const hastened = ({ steps, ...scenario }: Scenario, taken: ReadonlyArray<number>): Scenario => {
   const out: Array<Step> = []
   for (const [index, step] of steps.entries()) {
@@ -142,7 +142,7 @@ const shortened = ({ steps, ...scenario }: Scenario, left: ReadonlyArray<number>
   steps: steps.filter((_, index) => !left.includes(index))
 })
 
-/** References of other stories, each made when it is first asked for. */
+/** References of other stories, each made on first use. */
 const remembering = (made: (steps: ReadonlyArray<number>) => Reference): Reference["hasty"] => {
   const known = new Map<string, Reference>()
   return (steps) => {

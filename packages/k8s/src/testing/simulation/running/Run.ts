@@ -1,4 +1,4 @@
-/** One run of a scenario under a plan of faults, from an empty cluster to its rest. */
+/** `Run`: one run of a scenario under a plan of faults, from an empty cluster to its rest. */
 import type { Scenario } from "../Scenario.ts"
 import { none, type Plan } from "../recording/Fault.ts"
 import { nowhere, type Recording } from "../recording/Recording.ts"
@@ -11,9 +11,9 @@ import { Stage } from "./Stage.ts"
 export const defaults = {
   /** How long a cluster that has come to rest is watched. */
   quiet: 60 * 60_000,
-  /** The same, of one run among many. */
+  /** The same, for one run among many. */
   shortQuiet: played.patience,
-  /** Of several replicas, who renew a lease every other second: only so much of it. */
+  /** With several replicas, which renew a lease every other second, only this fraction of it. */
   replicas: 1 / 12
 } as const
 
@@ -22,21 +22,21 @@ export interface Options {
   readonly seed: number
   /** How long the cluster is watched after it has come to rest, in milliseconds. */
   readonly quiet?: number | undefined
-  /** Where it goes on from; an empty cluster by default. */
+  /** Where the run continues from; an empty cluster by default. */
   readonly from?: Checkpoint | undefined
 }
 
-/** Uses of real chance that are told of. */
+/** How many uses of real chance are reported. */
 const told = 20
 
-/** What is done on a stage that is there for nothing else. */
+/** Does something on a stage that exists only for that. */
 const onStage = <A>(
   scenario: Scenario,
   plan: Plan,
   { from, seed }: Options,
   act: (stage: Stage, play: Play) => A
 ): A => {
-  // Nobody reads where in a program an effect was made, and finding out takes a tenth of a run.
+  // Nobody reads where in a program an effect was made, and recording it takes a tenth of a run.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   const stage = new Stage(scenario, plan, seed, from)
@@ -69,12 +69,12 @@ export const run = (scenario: Scenario, plan: Plan, options: Options): Recording
   })
 }
 
-/** The first steps of a scenario without faults, to go on from; nothing if there are none. */
+/** The state after the first steps of a scenario without faults, to continue from; undefined if there are none. */
 export const upTo = (scenario: Scenario, steps: number, seed: number): Checkpoint | undefined =>
   steps === 0 ? undefined : onStage(scenario, none, { seed }, (_, play) => play.upTo(steps))
 
 /**
- * The longest time, in milliseconds, in which nothing happens without faults, and then something does; nothing where the
+ * The longest time, in milliseconds, in which nothing happens without faults before something does; undefined if the
  * cluster does not come to rest.
  */
 export const lull = (scenario: Scenario, seed: number): number | undefined =>

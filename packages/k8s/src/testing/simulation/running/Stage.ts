@@ -1,8 +1,8 @@
 /**
  * `Stage`: one cluster, the processes of an operator in it, and the people who use it, in a `World` of their own.
  *
- * A process may die and start again; the server, the Pods and the garbage collector live on. The server begins as an
- * image that all runs of a scenario share; controllers start when there is something for them to do.
+ * A process may die and restart; the server, the Pods and the garbage collector live on. The server begins as an image
+ * that all runs of a scenario share. Controllers of the cluster start when there is something for them to do.
  */
 import { KubeClient, make as makeClient } from "@effect-operator/core/KubeClient"
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
@@ -42,17 +42,20 @@ import { defaults as wire, type Life, type Stale, Wire } from "./Wire.ts"
 export const defaults = {
   /** How long a process is away after a crash. */
   restart: 1_000,
-  /** How long it is away after it ended by itself. */
+  /** How long a process is away after it ended by itself. */
   backOff: 10_000,
-  /** The cluster has come to rest when nothing has happened for so long. */
+  /** The cluster is at rest when nothing has happened for this long. */
   rest: 60_000,
-  /** Nor, when somebody has noticed a failure, before it was so long ago: who tries again later than that rests meanwhile. */
+  /**
+   * After a failure was noticed, the cluster is not at rest before this time has passed. A retry later than that counts
+   * as rest.
+   */
   retry: 5 * 60_000,
-  /** How long he may take to notice: what is lost is waited for, and a moment passes. */
+  /** How long it may take to notice a failure: the client's timeout, and a moment. */
   notice: wire.patience + 1_000,
-  /** It is given so long to come to rest. */
+  /** How long the cluster may take to come to rest. */
   patience: 15 * 60_000,
-  /** Requests without coming to rest after which nobody waits any longer. */
+  /** Requests without coming to rest after which the run is given up. */
   requests: 500,
   /** How long the garbage collector takes to find out that an owner was never there. */
   collector: 1_000,
@@ -60,7 +63,7 @@ export const defaults = {
   skew: 5_000
 } as const
 
-/** Whether changes of an object are no sign of life: they come by themselves. */
+/** Whether changes of an object do not count as activity, because they happen by themselves. */
 const isIdle = (object: KubeObject): boolean => object.kind === "Event" || isElected(object)
 
 const textOf = (outside: ReadonlyMap<string, unknown>): string =>
@@ -79,32 +82,35 @@ export class Stage {
   readonly #scope = Scope.makeUnsafe()
   readonly #awake = new Set<unknown>()
   readonly others: Others
-  /** What is stored, by collection and key, but for what the server had from its start. */
+  /** What is stored, by collection and key, without what the server had from its start. */
   readonly #stored: Map<string, KubeObject>
   #lives: number
   #revision: number
   /** The store's revision before the last step. */
   #before: number
-  /** Does the next step now. */
+  /** Takes the next step now. */
   hurry: Effect.Effect<void> = Effect.void
-  /** What there was outside after the last call. */
+  /** The state outside after the last call. */
   #outside: string
-  /** Whether somebody has taken from its owner what the operator has written. */
+  /** Whether somebody has taken away an object that the operator wrote, from its owner. */
   #taken = false
-  /** When something happened last. */
+  /** When something last happened. */
   #active = 0
-  /** The longest time, in ms, in which nothing happened while all waited for the cluster to rest, and then something did. */
+  /**
+   * The longest time, in ms, in which nothing happened before something did, while everyone waited for the cluster to
+   * rest.
+   */
   lull = 0
-  /** When something last failed of what the operator asked for. */
+  /** When a request of the operator last failed. */
   #failed = -Infinity
-  /** Whether all wait for the cluster to come to rest. */
+  /** Whether everyone is waiting for the cluster to come to rest. */
   #waits = false
   readonly #pace = new Pace()
   #over = false
-  /** Whether there is a cluster for controllers to be started in. */
+  /** Whether the cluster exists, so that controllers can be started in it. */
   #isBuilt = false
 
-  /** A cluster with nothing in it, or as it was left. */
+  /** An empty cluster, or one as it was left. */
   constructor(scenario: Scenario, plan: Plan, first: number, from?: Checkpoint) {
     this.scenario = scenario
     this.#plan = plan
@@ -138,7 +144,7 @@ export class Stage {
           if (this.#isBuilt) { for (const controller of waiting.get(change.collection) ?? []) this.#wake(controller) }
         }
       })),
-      // Nor does anybody else's chance depend on how often the server is asked.
+      // The randomness of others does not depend on how often the server is asked, either.
       Layer.provide(Layer.succeed(Random.Random, Chances.service(seed)))
     )
     this.people = complete(this.world, Layer.buildWithMemoMap(cluster, this.#built, this.#scope))
@@ -163,7 +169,7 @@ export class Stage {
     })
     this.#outside = textOf(this.wire.outside)
     this.#isBuilt = true
-    // What there was before, and what the cluster itself has made meanwhile, such as its nodes.
+    // What existed before, and what the cluster itself has created meanwhile, such as its nodes.
     const busy = new Set(this.entries.map((entry) => entry._tag === "Change" ? entry.change.collection : ""))
     for (const [collection, some] of waiting) if (busy.has(collection)) some.forEach((one) => this.#wake(one))
   }
@@ -177,7 +183,7 @@ export class Stage {
     this.others.saw(change)
   }
 
-  /** Starts a controller of the cluster for which there is something to do now. */
+  /** Starts a controller of the cluster that has something to do now. */
   #wake(controller: Layer.Layer<never, never, ApiServer | KubeClient>): void {
     if (this.#awake.has(controller)) return
     this.#awake.add(controller)
@@ -206,16 +212,16 @@ export class Stage {
     if (entry._tag !== "Fault") return
     if (entry.point.fault === "orphaned") this.#taken = true
     if (fails(entry.point)) this.#failed = this.world.now
-    // Until then nobody can be asked again.
+    // Nothing can be retried before then.
     if (entry.point.fault === "cutOff") this.#failed = this.world.now + wire.cut
   }
 
-  /** Who asks again and again for what somebody has taken, and does not take it for its own, has nothing else to do. */
+  /** An operator that keeps requesting what somebody has taken away, and does not adopt it, has nothing else to do. */
   #isRefused({ status }: Extract<Entry, { readonly _tag: "Call" }>): boolean {
     return this.#taken && (status === 409 || status === 422)
   }
 
-  /** Asking the outside how it is, is no sign of life; changing it is. */
+  /** Reading from the outside is not activity; changing it is. */
   #outsideChanged(): boolean {
     const outside = textOf(this.wire.outside)
     const changed = outside !== this.#outside
@@ -223,7 +229,7 @@ export class Stage {
     return changed
   }
 
-  /** Everything stored, but for what the server had from its start. */
+  /** Everything stored, without what the server had from its start. */
   objects(): ReadonlyArray<KubeObject> {
     return [...this.#stored].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object)
   }
@@ -246,7 +252,7 @@ export class Stage {
     }
   }
 
-  /** People, of whom somebody is told what they make. */
+  /** People, with a listener for the uids of what they create. */
   making(tell: (uid: string) => void): typeof this.people {
     return Context.add(this.people, KubeClient, makeClient(making(this.server, tell)))
   }
@@ -308,7 +314,7 @@ export class Stage {
       })
     ])
 
-  /** The process is gone from one moment to the next; another starts a little later. */
+  /** Kills the process at once; another one starts a little later. */
   crash(life: Life, stale?: Stale, away: number = defaults.restart): void {
     if (life.dead) return
     life.dead = true
@@ -330,8 +336,8 @@ export class Stage {
   }
 
   /**
-   * Whether a revision shows a custom resource as if it lived that is going or gone: nobody could tell, and what is then
-   * done for it outside of the cluster, or without an owner, stays.
+   * Whether a custom resource that is terminating or gone looks alive in a revision. An operator could not know, and
+   * what it then does outside the cluster, or without an owner, stays.
    */
   #haunted(revision: number): boolean {
     const { resources } = this.scenario
@@ -348,28 +354,28 @@ export class Stage {
     return false
   }
 
-  /** A step is about to be taken. */
+  /** Called before a step is taken. */
   begin(): void {
     this.#before = this.#revision
   }
 
-  /** All processes die, and start again. */
+  /** All processes die and restart. */
   restart(away: number = defaults.restart): void {
     for (const life of this.#processes.keys()) this.crash(life, undefined, away)
   }
 
-  /** When the cluster has come to rest, if nothing more happens. */
+  /** When the cluster will have come to rest, if nothing more happens. */
   #quietAt(): number {
     return Math.max(this.#active + this.#rest, this.#failed + defaults.notice + defaults.retry)
   }
 
-  /** How long nothing happens before the cluster has come to rest. */
+  /** How long nothing must happen before the cluster is at rest. */
   get #rest(): number {
     const { rest } = this.scenario
     return rest === undefined ? defaults.rest : Duration.toMillis(Duration.fromInputUnsafe(rest))
   }
 
-  /** Lets time pass until nothing has happened for a while; false if that never comes. */
+  /** Lets time pass until nothing has happened for a while; false if that does not come. */
   rest(): boolean {
     const { world } = this
     const deadline = world.now + defaults.patience + this.#rest - defaults.rest
@@ -387,7 +393,10 @@ export class Stage {
     return rests
   }
 
-  /** All processes die, and nothing more happens: where it can be taken up again after these steps. */
+  /**
+   * All processes die, and nothing more happens. Returns the checkpoint from which a run can continue after these
+   * steps.
+   */
   leave(steps: ReadonlyArray<number>, failure: Failure | undefined): Checkpoint {
     const { entries, wire, world } = this
     for (const { number, replica } of this.#processes.keys()) {
@@ -403,7 +412,7 @@ export class Stage {
     })
     return {
       at: world.now,
-      // Not in the world, which may have been stopped.
+      // Not run in the world, which may have been stopped.
       image: Effect.runSync(this.server.image),
       stored: new Map(this.#stored),
       outside: wire.outside,
@@ -415,7 +424,7 @@ export class Stage {
     }
   }
 
-  /** Nothing is written down any more. */
+  /** Nothing is recorded from now on. */
   end(): void {
     this.#over = true
     for (const life of this.#processes.keys()) life.dead = true

@@ -1,15 +1,15 @@
 /**
- * `Strangers`: what somebody else has for himself in the namespaces of an operator, of the kinds that the operator makes.
+ * `Strangers`: objects that somebody else has in the namespaces of an operator, of the kinds that the operator creates.
  *
- * It has no owner, no labels and no annotations, and its Pods have labels of their own: nothing says that it is any
- * business of the operator's. One that lists a kind and takes all of it for its own counts it, changes it or deletes it.
+ * They have no owner, no labels and no annotations, and their Pods have labels of their own: nothing suggests that they
+ * concern the operator. An operator that lists a kind and takes all of it for its own counts, changes or deletes them.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isElected } from "../recording/Fault.ts"
 import { precious } from "../recording/Precious.ts"
 import { accepted, madeByPeople, type Recording } from "../recording/Recording.ts"
 
-/** What every one of them is called. */
+/** The name of each of these objects. */
 export const name = "somebody-elses"
 
 const label = { "simulation.effect-operator/whose": name }
@@ -19,7 +19,10 @@ type Fields = Readonly<Record<string, unknown>>
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** Kinds of the cluster's own making that nobody makes beside them, and what is not the same for two (a volume, a lease). */
+/**
+ * Kinds that the cluster creates itself, and kinds of which a second object would not be equivalent (a volume, a
+ * lease).
+ */
 const unlike: ReadonlySet<string> = new Set([
   ...precious,
   "Event",
@@ -29,17 +32,17 @@ const unlike: ReadonlySet<string> = new Set([
   "ControllerRevision"
 ])
 
-/** Whether claims are made for an object, which outlive it. */
+/** Whether claims are created for an object, which outlive it. */
 const claims = (object: KubeObject): boolean => {
   const { volumeClaimTemplates } = (object as { readonly spec?: { readonly volumeClaimTemplates?: unknown } }).spec ??
     {}
   return Array.isArray(volumeClaimTemplates) && volumeClaimTemplates.length > 0
 }
 
-/** Kinds whose number, or sum, somebody limits: one more of anything may be refused. */
+/** Kinds that limit a number or a sum: one more of anything may be rejected. */
 const limiting: ReadonlySet<string> = new Set(["ResourceQuota", "LimitRange"])
 
-/** The uids of what the operator has made. */
+/** The uids of the objects that the operator created. */
 const madeByOperator = (entries: Recording["entries"]): ReadonlySet<string> =>
   new Set(
     entries.flatMap((entry) =>
@@ -47,7 +50,7 @@ const madeByOperator = (entries: Recording["entries"]): ReadonlySet<string> =>
     )
   )
 
-/** The kinds that people make in their steps. */
+/** The kinds that people create in their steps. */
 const kindsOfPeople = (entries: Recording["entries"]): ReadonlyArray<string> => {
   const theirs = new Set(madeByPeople(entries))
   return entries.flatMap((entry) =>
@@ -55,11 +58,11 @@ const kindsOfPeople = (entries: Recording["entries"]): ReadonlyArray<string> => 
   )
 }
 
-/** Kinds that somebody else has none of: people make their own, or two are not alike. */
+/** Kinds that strangers get none of: people create them themselves, or two would not be equivalent. */
 export const spared = ({ entries, kinds }: Pick<Recording, "entries" | "kinds">): ReadonlySet<string> =>
   new Set([...unlike, ...kinds, ...kindsOfPeople(entries)])
 
-/** The namespaces that the operator has made. */
+/** The namespaces that the operator created. */
 export const ownNamespaces = (
   { entries }: Pick<Recording, "entries">,
   objects: ReadonlyArray<KubeObject>
@@ -71,9 +74,9 @@ export const ownNamespaces = (
 }
 
 /**
- * Objects that somebody else may have one like: made by the operator, or Pods made for what it has made, in a namespace
- * that it has not made; the first of each kind and namespace. Of kinds that people make in their steps they have their
- * own in the story.
+ * The objects that strangers may get a copy of: created by the operator, or Pods created for those, in a namespace that
+ * the operator did not create; the first of each kind and namespace. Kinds that people create in their steps are left
+ * out, because the story has its own.
  */
 export const models = (
   { entries, kinds }: Pick<Recording, "entries" | "kinds">,
@@ -84,7 +87,7 @@ export const models = (
   const none = spared({ entries, kinds })
   const byUid = new Map(objects.map((object) => [object.metadata.uid, object]))
   const isOwn = ({ metadata }: KubeObject): boolean => own.has(metadata.uid)
-  /** Whether it was made for what the operator has made, whichever controllers come between. */
+  /** Whether it was created for an object of the operator, however many controllers are in between. */
   const comesOfOwn = ({ metadata: { ownerReferences = [] } }: KubeObject): boolean =>
     ownerReferences.some(({ uid }) => {
       const owner = byUid.get(uid)
@@ -100,21 +103,21 @@ export const models = (
   return [...Map.groupBy(found, placeOf).values()].map(([first]) => first!)
 }
 
-/** What there is one of for somebody else. */
+/** Strangers have one object per such place. */
 export const placeOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.namespace}`
 
-/** Whose a volume is: who mounts the claim of another keeps it. */
+/** A volume as strangers have it: a Pod that mounts another's claim would keep that claim. */
 const volumeLike = (volume: Fields): Fields =>
   "persistentVolumeClaim" in volume ? { name: volume["name"], emptyDir: {} } : volume
 
-/** A field as somebody else has it. */
+/** A field as strangers have it. */
 type Translation = (value: unknown, kind: string) => unknown
 
 const given: Translation = () => undefined
 const listed = (each: (item: Fields) => unknown): Translation => (items) =>
   Array.isArray(items) ? items.map((item) => isFields(item) ? each(item) : item) : items
 
-/** Fields of specs that the server gives out, or that speak of others. */
+/** Fields of specs that the server assigns, or that refer to other objects. */
 const translations: Readonly<Record<string, Translation>> = {
   clusterIP: given,
   clusterIPs: given,
@@ -149,7 +152,7 @@ const specLike = (spec: unknown, kind: string): unknown =>
     )
     : spec
 
-/** The like of an object, made by somebody for himself. */
+/** A copy of an object, as somebody else would create it. */
 export const like = (model: KubeObject): object => {
   const { apiVersion, kind, metadata: { namespace }, spec, status: _, ...fields } = model as KubeObject & Fields
   const own = specLike(spec, kind)
@@ -162,7 +165,7 @@ export const like = (model: KubeObject): object => {
   }
 }
 
-/** After which steps, from 0, there is at rest something of a kind of which somebody else has none yet. */
+/** The steps, from 0, after which something is at rest of a kind that strangers do not have yet. */
 export const steps = (run: Recording): ReadonlySet<number> => {
   const known = new Set<string>()
   const found = new Set<number>()

@@ -1,5 +1,6 @@
 /**
- * `Wire`: what is between an operator and the rest of the world: it records what passes, and does the faults of a plan.
+ * `Wire`: the connection between an operator and the rest of the world. It records what passes, and carries out the
+ * faults of a plan.
  */
 import * as KubeError from "@effect-operator/core/KubeError"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
@@ -21,30 +22,30 @@ import type { Checkpoint } from "./Checkpoint.ts"
 
 /** Milliseconds. */
 export const defaults = {
-  /** How long a delayed event is held up, and what is stale stays stale. */
+  /** How long a delayed event is held back, and how long stale reads stay stale. */
   delay: 30_000,
-  /** How long a slow request is on its way: less than a client waits. */
+  /** How long a slow request takes; less than a client's timeout. */
   slow: 4_000,
   /** How long a process is cut off. */
   cut: 60_000,
-  /** How long the server answers nothing but 503: so that retries with growing delays come soon after. */
+  /** How long the server answers only 503; short, so that retries with growing delays come soon after. */
   outage: 20_000,
-  /** How long a process is away that starts again late. */
+  /** How long a process stays away that restarts late. */
   away: 20_000,
-  /** How long, at most, a request is on its way, and its answer, where the order of things is drawn. */
+  /** Maximum latency of a request, and of its answer, if the order of tasks is drawn. */
   lag: 30,
-  /** How long nobody answers before the client gives up. */
+  /** How long the client waits for an answer. */
   patience: 5_000
 } as const
 
-/** Which objects a request is about, in a word. */
+/** The objects that a request selects, as one string. */
 const selectionOf = ({ path, query }: Request): string =>
   [path, ...query.flatMap(([name, value]) => name.endsWith("Selector") ? [value] : [])].join(" ")
 
-/** What a process sees that starts with an old cluster. */
+/** What a process sees that starts with an old state of the cluster. */
 export interface Stale {
   readonly revision: number
-  /** Paths that its kinds begin with; everything by default. */
+  /** Path prefixes of the kinds that are stale; all by default. */
   readonly only?: ReadonlyArray<string> | undefined
 }
 
@@ -53,36 +54,36 @@ export interface Life {
   readonly replica: number
   readonly number: number
   dead: boolean
-  /** Lists are of this revision, until a time; `only` those of some API groups. */
+  /** Lists are of this revision until a time; with `only`, just those of some API groups. */
   stale: Stale & { readonly until: number } | undefined
-  /** Nobody is reached before. */
+  /** The process reaches nobody before this time. */
   cutUntil: number
 }
 
-/** What the wire needs of the run it is part of. */
+/** What the wire needs from its run. */
 export interface Run {
-  /** Where it goes on from. */
+  /** The checkpoint from which the run continues. */
   readonly from: Pick<Checkpoint, "reach" | "outside"> | undefined
   readonly server: ApiServer["Service"]
   readonly revision: () => number
   readonly plan: Plan
   readonly now: () => number
   readonly note: (entry: Entry) => void
-  /** The process dies; the next life sees the cluster of `stale` at first, and begins after `away` milliseconds. */
+  /** Kills the process. Its next life begins after `away` milliseconds, and at first sees the cluster of `stale`. */
   readonly crash: (life: Life, stale?: Stale, away?: number) => void
   /** The custom resources as they were before the last step. */
   readonly before: () => Stale
-  /** Whether a custom resource that is going or gone lives in a revision. */
+  /** Whether a custom resource that is terminating or gone still exists in a revision. */
   readonly haunted: (revision: number) => boolean
-  /** Whoever does the next step does it now. */
+  /** Takes the next step now. */
   readonly hurry: Effect.Effect<void>
-  /** What was held up goes on only now: the cluster is not at rest before that. */
+  /** Something that was held back continues only now, so the cluster is not at rest before that. */
   readonly stir: () => void
-  /** Somebody removes what the n-th request has made, later. */
+  /** Somebody removes, later, what the n-th request created. */
   readonly doom: (n: number, object: KubeObject | undefined) => void
-  /** The work of a Job fails. */
+  /** Makes the work of a Job fail. */
   readonly hinder: (job: KubeObject | undefined) => void
-  /** Somebody does something to the cluster, about the object of an answer where there is one. */
+  /** Somebody changes the cluster; it concerns the object of an answer, if there is one. */
   readonly mischief: (
     fault: "podFailed" | "podRemoved" | "orphaned" | "annotated",
     object: KubeObject | undefined
@@ -96,7 +97,7 @@ const refusals = {
   conflict: () => StatusError.conflict({ group: "", plural: "objects" }, "simulated", StatusError.objectModified)
 } satisfies Partial<Record<CallFault, () => StatusError.StatusError>>
 
-/** What a fault answers in the server's place. */
+/** The answer that a fault gives instead of the server. */
 const refusalOf = (fault: CallFault | undefined): StatusError.StatusError | undefined =>
   fault === undefined || !(fault in refusals) ? undefined : refusals[fault as keyof typeof refusals]()
 
@@ -115,14 +116,14 @@ const objectOf = (body: unknown): KubeObject | undefined =>
 
 const expired: WireEvent = { type: "ERROR", object: StatusError.tooOldResourceVersion("1", "2").body }
 
-/** What the server said of a refusal. */
+/** The server's message, if it refused. */
 const saidOf = ({ body, status }: Response): string | undefined =>
   status < 400 ? undefined : (body as { readonly message?: string } | undefined)?.message
 
 /** How a watch ends. */
 type Ending = Effect.Effect<never, KubeError.Transport | Cause.Done>
 
-/** As a server ends every watch after some minutes: nothing is wrong. */
+/** As a server ends every watch after some minutes: not an error. */
 const closed: Ending = Cause.done()
 
 const broken: Ending = Effect.suspend(() => Effect.fail(noAnswer("the connection broke")))
@@ -151,11 +152,11 @@ export class Wire {
   events: number
   externals: number
   met = 0
-  /** Nothing but 503 before. */
+  /** The server answers only 503 before this time. */
   #outageUntil = 0
-  /** Every outside call fails before. */
+  /** Every outside call fails before this time. */
   #outsideFailsUntil = 0
-  /** Which objects anybody has watched. */
+  /** The selections that have been watched. */
   readonly #followed = new Set<string>()
 
   constructor(run: Run) {
@@ -174,7 +175,7 @@ export class Wire {
     else if (point._tag === "External") this.#externals.set(after.external + point.at, point.fault)
   }
 
-  /** Of all that comes from now on, only these go wrong: their places are counted from here. */
+  /** From now on, only these points get their faults; their numbers are counted from here. */
   arm(points: ReadonlyArray<Point>): void {
     for (const faults of [this.#calls, this.#events, this.#externals]) faults.clear()
     const { calls: call, events: event, externals: external } = this
@@ -337,7 +338,7 @@ export class Wire {
           if (answer.status === 201) this.#run.hinder(objectOf(answer.body))
           return answer
         default:
-          // Whoever was cut off or died meanwhile hears nothing.
+          // A process that was cut off or died meanwhile gets no answer.
           if (life.dead) return yield* Effect.never
           return answer
       }
@@ -345,21 +346,21 @@ export class Wire {
   )
 
   /**
-   * From before the last two writes, if people have done nothing between them; else from before the last: who sees what is
-   * wanted now, and not what it has done about it, does it again.
+   * The revision before the last two writes if people did nothing between them, otherwise before the last one: a
+   * process that sees what is desired now, but not what it has done about it, does it again.
    */
   #unseen(before: number): number {
     const earlier = this.#revisions.at(-2) ?? before
     return earlier > this.#run.before().revision ? earlier : before
   }
 
-  /** In the plain order requests take no time; in another, what is under way at once overlaps. */
+  /** In the plain order, requests take no time. In another order, concurrent requests overlap. */
   #lag(turn: number): Effect.Effect<void> {
     const { interleaving } = this.#run.plan
     return interleaving === 0 ? Effect.void : Effect.sleep(draw(interleaving, turn, defaults.lag))
   }
 
-  /** The object that a request is about, as it is. */
+  /** The current object that a request is about. */
   readonly #target = (request: Request): Effect.Effect<KubeObject | undefined> =>
     Effect.map(
       this.#run.server.handle({
@@ -372,8 +373,8 @@ export class Wire {
     )
 
   /**
-   * A list of a stale life is that of an old revision, where it is for a watch. Whoever lists for itself, and does not say
-   * that any revision will do, is given what there is, as from any server.
+   * A list of a stale life is that of an old revision if it is for a watch. A list on its own that does not accept any
+   * revision gets the current state, as from any server.
    */
   #aged(life: Life, request: Request): Request {
     const { stale } = life
@@ -405,7 +406,7 @@ export class Wire {
   ): Stream.Stream<unknown, KubeError.Transport> {
     const { now } = this.#run
     const wait = life.stale === undefined || !concerns(life.stale, request) ? 0 : life.stale.until - now()
-    // Once the watch has ended nothing more comes of it: what is missing is seen by the next one.
+    // After the watch has ended, it delivers nothing more: the next watch shows what is missing.
     let ended: Ending | undefined
     const end = (how: Ending) => {
       ended = how
@@ -417,7 +418,7 @@ export class Wire {
       held,
       (pull) =>
         Effect.succeed(Effect.suspend(() =>
-          // Nor does anybody wait for what would have come next.
+          // Nor does it wait for what would have come next.
           ended ?? Effect.flatMap(pull, (chunk) => {
             if (life.dead) return Effect.never
             const cut = life.cutUntil - now()
@@ -471,14 +472,14 @@ export class Wire {
         }
         case "watchExpired":
           end(closed)
-          // The server has forgotten in earnest: nobody resumes from before, nor reads how it was.
+          // The server really forgets its history: nobody can resume from before, or read an earlier state.
           this.#forgotten = revision()
           return Effect.as(server.compact(), Arr.append(out, expired))
         case "watchClosed":
         case "watchBroken": {
           const how = fault === "watchClosed" ? closed : broken
           end(how)
-          // What came before it has arrived.
+          // What came before it has already arrived.
           return Arr.isReadonlyArrayNonEmpty(out) ? Effect.succeed(out) : how
         }
       }
