@@ -1,15 +1,18 @@
-/** `Coverage`: how much of what there is was explored. */
+/** `Coverage`: how much of the possible runs was explored. */
 
 /** How much was explored, by kind of fault. */
 export interface Coverage {
-  /** Single faults there are, and how many of them were run. */
+  /** Number of single faults that were found, and of those that were run. */
   readonly points: number
   readonly run: number
-  /** Steps that a run with a fault at a request, event or outside call lives through; absent: all of the story. */
+  /**
+   * Number of steps that a run with a fault at a request, event or outside call lives through; undefined: the whole
+   * story.
+   */
   readonly window: number | undefined
   /** Every single fault was run. */
   readonly exhaustive: boolean
-  /** Nothing that was asked for (this part of it, where there are parts) is left for want of runs or of time. */
+  /** Nothing that was asked for (of this part, if there are parts) was left out for lack of runs or time. */
   readonly complete: boolean
   readonly byFault: Readonly<Record<string, { readonly found: number; readonly run: number }>>
   /** Runs without a fault, in another order of tasks. */
@@ -18,15 +21,18 @@ export interface Coverage {
   readonly pools: number
   /** Runs with several faults. */
   readonly deeper: number
-  /** Of those, runs in which an earlier fault changed the way, so that a later one was not met. */
+  /** Of those, runs in which an earlier fault changed the course, so that a later one was not met. */
   readonly unmet: number
-  /** Different histories of requests and answers that were seen. */
+  /** Number of different histories of requests and answers. */
   readonly histories: number
-  /** Fields of custom resources that no step changes, such as `Autoscaler.spec.image`: nothing is known of a change there. */
+  /**
+   * Fields of custom resources that no step changes, such as `Autoscaler.spec.image`: the exploration says nothing
+   * about changes there.
+   */
   readonly unchanged: ReadonlyArray<string>
 }
 
-/** What several stories came to. */
+/** The combined coverage of several stories. */
 export const joined = (parts: ReadonlyArray<Coverage>): Coverage => {
   const byFault: Record<string, { readonly found: number; readonly run: number }> = {}
   for (const part of parts) {
@@ -58,7 +64,10 @@ export const timesRun = (parts: ReadonlyArray<Coverage>): (kind: string) => numb
   return (kind) => byFault[kind]?.run ?? 0
 }
 
-/** What the parts of one exploration came to; of histories what the part saw that saw most, as others may be the same. */
+/**
+ * The combined coverage of the parts of one exploration. For histories it takes the largest number of any part, because
+ * parts may see the same ones.
+ */
 export const together = (parts: ReadonlyArray<Coverage>): Coverage => {
   const sum = joined(parts)
   const points = sum.points / parts.length

@@ -1,10 +1,11 @@
 /**
- * Which runs are made: every single fault there is room for, then pairs and triples and other interleavings by chance.
+ * `Explore`: which runs are made: every single fault within the budget, then random pairs and triples and other
+ * interleavings.
  *
- * The reference is run first, twice with the same chance (two recordings that differ show a program that does not do
- * the same twice) and once with other (what differs then is masked). Faults are drawn from its recording, those of a
- * pair from the recording of the run with the first fault, so that both are met. Nothing is left out in silence: what
- * was found and what was run is counted by kind.
+ * The reference is run first, twice with the same chance (if the two recordings differ, the program is not
+ * deterministic) and once with another (what differs then is masked). Faults are drawn from its recording, and the
+ * second fault of a pair from the recording of the run with the first, so that both are met. Nothing is left out
+ * silently: what was found and what was run is counted by kind.
  */
 import type { Scenario } from "../Scenario.ts"
 import { calmStart } from "../oracles/Course.ts"
@@ -38,7 +39,7 @@ export interface Divergence {
   readonly reference: Reference.Reference
 }
 
-/** One of several parts, which together make all runs: for processes side by side. */
+/** One of several parts that together make all runs, for processes side by side. */
 export interface Part {
   /** From 0. */
   readonly index: number
@@ -47,30 +48,30 @@ export interface Part {
 
 export interface Options {
   readonly seed: number
-  /** Runs at most, references aside. */
+  /** Maximum number of runs, without references. */
   readonly runs: number
-  /** Faults in one run at most. */
+  /** Maximum number of faults in one run. */
   readonly depth: 1 | 2 | 3
   /** Runs in another order of tasks, without a fault. */
   readonly interleavings: number
-  /** Runs with several faults at most; as many as there are runs for by default. */
+  /** Maximum number of runs with several faults; by default as many as the remaining runs allow. */
   readonly deeper?: number | undefined
-  /** Steps that a run with a fault lives through, from the one it is at; all by default. */
+  /** Number of steps that a run with a fault lives through, beginning with the step of the fault; all by default. */
   readonly window?: number | undefined
-  /** Whether single faults share runs, see `Pools`. */
+  /** Whether single faults share runs: see `Pools`. */
   readonly pooled?: boolean | undefined
   /** Kinds of faults to run; all by default. */
   readonly faults?: ReadonlyArray<Kind> | undefined
-  /** Every how-manieth run is made, from which on; all by default. */
+  /** Which part of the runs to make; all by default. */
   readonly part?: Part | undefined
   readonly oracles: ReadonlyArray<Oracle>
-  /** What was explored of other stories before. */
+  /** The coverage of stories that were explored before. */
   readonly earlier?: ReadonlyArray<Coverage> | undefined
-  /** Whether to go on: asked before each run. */
+  /** Whether to go on; called before each run. */
   readonly more: () => boolean
 }
 
-/** Requests and answers in a word. */
+/** Requests and answers, as one string. */
 const history = (run: Recording): string => {
   let text = ""
   for (const entry of run.entries) {
@@ -80,10 +81,10 @@ const history = (run: Recording): string => {
   return text
 }
 
-/** After so many faults the order of tasks is another one for once: what that finds is found soon, too. */
+/** After this many faults, one run has another order of tasks, so that what that finds is found early too. */
 const between = 10
 
-/** First faults that further ones are drawn after, each with as many of those as a run has room for. */
+/** How many first faults get further ones, each as many as the budget allows. */
 const kept = 256
 
 export interface Outcome {
@@ -93,13 +94,15 @@ export interface Outcome {
   readonly divergence: Divergence | undefined
 }
 
-/** Two lists as one, each in its order, and as much of the one as of the other at any place. */
+/** Merges two lists evenly; each keeps its order. */
 const spread = <A>(...lists: readonly [ReadonlyArray<A>, ReadonlyArray<A>]): ReadonlyArray<A> =>
   lists.flatMap((list) => list.map((item, index) => ({ item, place: index / list.length })))
     .sort((a, b) => a.place - b.place)
     .map(({ item }) => item)
 
-/** Explores until the first divergence, the end of the budget, or the end of what there is. Stops before each run. */
+/**
+ * Explores until the first divergence, the end of the budget, or the end of the possible runs. Yields before each run.
+ */
 export function* explore(all: Scenario, options: Options, story: Story = whole(all)): Turns<Outcome> {
   const { depth, earlier = [], faults, interleavings, more, oracles, part = { index: 0, of: 1 }, runs: budget, seed } =
     options
@@ -140,7 +143,10 @@ export function* explore(all: Scenario, options: Options, story: Story = whole(a
     return recording
   }
 
-  /** A complaint about the run of a plan, and its recording; if a rest went astray, of the story that ends there. */
+  /**
+   * A complaint about the run of a plan, with its recording; if the run went wrong at an intermediate rest, about the
+   * story that ends there.
+   */
   const attempt = (
     plan: Plan,
     lived: Story = story
@@ -160,7 +166,7 @@ export function* explore(all: Scenario, options: Options, story: Story = whole(a
 
   const goesOn = (): boolean => runs < budget && more()
 
-  /** A complaint about a story without faults: what others are compared with may be wrong itself. */
+  /** A complaint about a story without faults: the run that others are compared with may be wrong itself. */
   const unhealthy = (lived: Story): Divergence | undefined => {
     const reference = referenceOf(lived)
     const { recording } = reference
@@ -201,7 +207,7 @@ export function* explore(all: Scenario, options: Options, story: Story = whole(a
   }
 
   const told = Singles.stories(asked)
-  // In the end nothing may be left to look at.
+  // The end of the story may leave nothing to check, so the story without its end is checked too.
   const end = Variants.endOf(base.recording)
   for (const lived of end === undefined ? told : [...told, beginning(story, end)]) {
     yield
@@ -219,12 +225,12 @@ export function* explore(all: Scenario, options: Options, story: Story = whole(a
     if (!ran.has(one)) kind(one.point).run += 1
     ran.add(one)
   }
-  /** What may go wrong after each of the first ones. */
+  /** What may go wrong after each first fault. */
   const further = new Map<Singles.Single, ReadonlyArray<Point>>()
   const seenAnew = new Set<string>()
   /**
-   * A complaint about what comes of haste, where that is not what there is without, when a process looks at it that knows
-   * nothing of what was before: what only that one notices has not been judged at all, as long as haste excuses it.
+   * A complaint about the result of haste that differs from the result without haste, when a fresh process looks at it.
+   * What only a fresh process notices is not judged otherwise, because haste excuses it.
    */
   const lookedAtAnew = ({ lived, point }: Singles.Single, recording: Recording): Divergence | undefined => {
     if (!hastens(point) || recording.hurried.length === 0 || !allowed("restarted")) return undefined
@@ -238,9 +244,9 @@ export function* explore(all: Scenario, options: Options, story: Story = whole(a
     seenAnew.add(what)
     const restarted: Point = { _tag: "Step", at: lengthOf(seen), fault: "restarted" }
     const plan: Plan = { points: [point, restarted], interleaving: 0 }
-    // Part of how the run with one fault is judged, it is none of those that are counted.
+    // This run is part of judging the run with one fault, so it is not counted.
     const [compared, another] = [referenceOf(seen), played(plan, seen)]
-    // A story that was to go on is judged by nothing else: what haste comes to there is not its end.
+    // A story that was to continue is judged by nothing else: the result of haste there is not its end.
     const found = judge(oracles.filter(({ name }) => name === calmStart.name), another, compared)
     return found && { plan, seed, story: seen, recording: another, reference: compared, ...found }
   }
@@ -255,10 +261,10 @@ export function* explore(all: Scenario, options: Options, story: Story = whole(a
     return divergence ?? lookedAtAnew(one, recording)
   }
 
-  // Which of several replicas leads is chance after any fault, so that few of them would be met as they are alone.
+  // After any fault it is chance which of several replicas leads, so few faults would be met as they are when alone.
   const pooled = options.pooled === true && replicas === 1
   const pooling = Pools.make(pooled ? ordered : [], asked.recordingOf)
-  /** The faults of a pool that have to be run alone. */
+  /** The faults of a pool that must be run alone. */
   const suspects = (pool: Pools.Pool): ReadonlyArray<Singles.Single> => {
     if (!goesOn()) return Pools.singlesOf(pool)
     pools += 1
@@ -270,7 +276,7 @@ export function* explore(all: Scenario, options: Options, story: Story = whole(a
     for (const one of smaller.flatMap(Pools.singlesOf)) left.delete(one)
     return [...left, ...smaller.flatMap(suspects)]
   }
-  // A short budget has some of either: no kind waits for all pools.
+  // A short budget gets some of both: no kind of fault waits for all pools.
   const turns = spread(
     mine(pooling.pools).map((pool) => () => suspects(pool)),
     mine(pooled ? pooling.alone : ordered).map((one) => () => [one])
@@ -304,7 +310,7 @@ export function* explore(all: Scenario, options: Options, story: Story = whole(a
   const { deeper: most = Infinity } = options
   for (let turn = part.index; turn < most; turn += part.of) {
     yield
-    // Without a number as many are asked for as there is room for.
+    // Without a number, as many runs are made as the budget allows.
     if (!goesOn()) return outcome(undefined, most === Infinity)
     const first = firsts[draw(seed, 3 * turn, firsts.length)]!
     const wrong = further.has(first) ? undefined : alone(first)

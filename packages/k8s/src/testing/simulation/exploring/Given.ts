@@ -1,4 +1,7 @@
-/** `Given`: what is given to an exploration, and cannot be meant. What types rule out is looked for, too: tests run unchecked. */
+/**
+ * `Given`: checks the options of an exploration. It also checks what the types rule out, because tests are run without
+ * type checks.
+ */
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
@@ -13,38 +16,38 @@ export interface Options {
   readonly seed?: number | undefined
   readonly runs?: number | undefined
   readonly budget?: Duration.Input | undefined
-  /** How long what goes wrong is made smaller, at most: 5 seconds by default. */
+  /** Maximum time for shrinking a failure; 5 seconds by default. */
   readonly shrinking?: Duration.Input | undefined
-  /** Faults in one run at most. */
+  /** Maximum number of faults in one run. */
   readonly depth?: 1 | 2 | 3 | undefined
-  /** Runs in another order of tasks, without faults, of each story. */
+  /** Runs of each story in another order of tasks, without faults. */
   readonly interleavings?: number | undefined
-  /** Runs with several faults at most, of each story: by default as many as `runs` and `budget` leave. */
+  /** Maximum number of runs of each story with several faults; by default as many as `runs` and `budget` leave. */
   readonly deeper?: number | undefined
   /**
-   * For long stories: so many steps that a run with a fault lives through, from the step the fault is at; 2 are that step
-   * and the one that shows what is left of it. Such a run goes on from a cluster at rest, as the steps before have left
-   * it, with a process that has just started. By default each run is the whole story, which finds more: also what a
-   * process remembers that has gone wrong some steps ago. Faults of the time around a step (restarts, Pods that are lost)
-   * and other orders of tasks are lived through in whole either way. What a scenario keeps outside (`External.state`) has
-   * to be of Maps, Sets, lists and plain objects.
+   * For long stories: the number of steps that a run with a fault lives through, beginning with the step of the fault;
+   * 2 means that step and the next one, which shows what is left of it. Such a run starts from a cluster at rest, as
+   * the steps before left it, with a process that has just started. By default each run is the whole story, which finds
+   * more, such as what a process remembers wrongly from earlier steps. Faults of the time around a step (restarts, lost
+   * Pods) and other orders of tasks always run the whole story. The state that a scenario keeps outside
+   * (`External.state`) must consist of Maps, Sets, arrays and plain objects.
    */
   readonly window?: number | undefined
   /**
-   * Single faults share runs of the whole story, some five to a run, where nobody complains: those of a run that anything
-   * is said about are run alone. Each is counted as run. Not together with `window`; with several replicas nothing is
+   * Single faults share runs of the whole story, about five per run. If an oracle complains about a shared run, its
+   * faults are run alone. Each fault counts as run. Not together with `window`; with several replicas nothing is
    * shared.
    */
   readonly pooled?: boolean | undefined
-  /** Stories to draw, of a scenario that draws them; runs and time are shared out among them. */
+  /** Number of stories to draw, if the scenario draws them; they share the runs and the time. */
   readonly stories?: number | undefined
   /** Kinds of faults; all by default. */
   readonly faults?: ReadonlyArray<Kind> | undefined
-  /** Further oracles, beside the ones that are always asked. */
+  /** Additional oracles, besides those that always judge. */
   readonly oracles?: ReadonlyArray<Oracle> | undefined
-  /** One of several parts, for processes side by side; `together` tells what they came to. */
+  /** One of several parts, for processes side by side; `together` combines their results. */
   readonly part?: Part | undefined
-  /** A token of an earlier failure: that run, and no other. */
+  /** The token of an earlier failure: only that run is made. */
   readonly replay?: string | undefined
 }
 
@@ -52,7 +55,7 @@ type Looked = readonly [name: string, value: unknown, wanted: string | undefined
 
 const whole = (from: number) => (value: unknown): boolean => Number.isInteger(value) && (value as number) >= from
 
-/** What a number is to be, if it is given and is not. */
+/** An entry for a number that, if given, must fulfil a condition. */
 const numbered = (name: string, value: unknown, isRight: (value: unknown) => boolean, wanted: string): Looked => [
   name,
   value,
@@ -79,7 +82,7 @@ const known = (name: string, faults: ReadonlyArray<string> = []): Looked => {
 const shown = (value: unknown): string =>
   typeof value === "string" ? JSON.stringify(value) : typeof value === "function" ? "a function" : String(value)
 
-/** The first thing that cannot be meant, with its value, and what it is to be. */
+/** The first invalid option, with its value and what it must be. */
 export const fault = ({ operator, replicas, rest, steps, without }: Scenario, options: Options): string | undefined => {
   const { budget, deeper, depth, faults, interleavings, pooled, runs, seed, shrinking, stories, window } = options
   const looked: ReadonlyArray<Looked> = [

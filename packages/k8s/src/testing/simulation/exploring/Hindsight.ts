@@ -1,9 +1,10 @@
 /**
  * `Hindsight`: whether it was the run without faults that missed something.
  *
- * A fault may have the process look at all there is. Where a process that only starts again at rest comes to the same end,
- * that is the right one, and the difference is told the wrong way round: what had changed was not noticed without faults. So
- * it is where that end is what comes of all steps at once: without faults something is left of what was wanted before.
+ * A fault may make the process look at everything again. If a process that merely restarts at rest reaches the same
+ * end, that end is the right one, and the difference has to be reported the other way round: without faults, a change
+ * was not noticed. The same holds if that end is also reached by taking all steps at once: then the run without faults
+ * kept something of a former desired state.
  */
 import type { Scenario } from "../Scenario.ts"
 import type { Recording } from "../recording/Recording.ts"
@@ -13,14 +14,14 @@ import { outside } from "../state/Outside.ts"
 import { tell } from "../story/Story.ts"
 import type { Divergence } from "./Explore.ts"
 
-/** What a run came to. */
+/** The end state of a run. */
 const endOf = (run: Recording, mask: Canonical.Mask): string =>
   JSON.stringify([
     [...Canonical.state(run, mask)].toSorted(([a], [b]) => (a < b ? -1 : 1)),
     [...run.outside.keys()].toSorted().map((name) => [name, outside(run, name, mask)])
   ])
 
-/** The same, and what it means. */
+/** The same divergence, with what it means. */
 export const withHindsight = (scenario: Scenario, divergence: Divergence): Divergence => {
   const { complaint, oracle, plan, recording, reference: { from, hasty, mask }, seed, story } = divergence
   if (oracle !== "same end state" || plan.points.length === 0 || complaint.includes(Canonical.shuffled)) {

@@ -17,7 +17,7 @@ import { isVictim } from "../running/Others.ts"
 import * as Strangers from "../running/Strangers.ts"
 import { urgentSteps } from "../story/Variants.ts"
 
-/** Data, which is not the same again, and Pods, which have faults of their own. */
+/** Data, which cannot be recreated, and Pods, which have faults of their own. */
 const spared: ReadonlySet<string> = new Set([...precious, "Pod"])
 
 /** Whether an object says whose it is: by an owner reference, or by a label or annotation with a name or uid. */
@@ -32,17 +32,18 @@ const belongs = (run: Recording, { metadata }: KubeObject): boolean => {
   })
 }
 
-/** Whether the operator has to know of an object: it is the controller of it, and of a kind that says what is to be. */
+/** Whether the operator must know of an object: it is its controller, and the kind describes a desired state. */
 const isManaged = (run: Recording, object: KubeObject): boolean =>
   standing.has(object.kind) && run.kinds.includes(controllerOf(object)?.kind ?? "")
 
 /**
- * Whether a request has made something for a custom resource that is still there when the cluster comes to rest, and that
- * the operator watches, or has to: who sees it come has to see it go. Who looks at nothing else it makes is another matter.
+ * Whether a request created something for a custom resource that still exists when the cluster comes to rest, and that
+ * the operator watches or must watch: an operator that sees it come must also see it go. One that does not look at
+ * anything it creates is a different matter.
  */
 const isLeft = (run: Recording, { at, object, status }: Call): boolean => {
   if (status !== 201 || object === undefined || spared.has(object.kind)) return false
-  // What is nobody's is nobody's to watch.
+  // Nobody has to watch an object that belongs to nobody.
   if (!belongs(run, object)) return false
   const { entries, steps } = run
   const { uid } = object.metadata
@@ -60,8 +61,8 @@ const losesPods = (fault: Kind): boolean => fault === "podFailed" || fault === "
 type Change = Extract<Recording["entries"][number], { readonly _tag: "Change" }>["change"]
 
 /**
- * Where something is there: after the answers to these requests, and at rest after these steps. `isThere` says whether the
- * object of a change is from now on; undefined for one that does not count.
+ * Where something exists: after the answers to these requests, and at rest after these steps. `isThere` says whether
+ * the object of a change exists from then on; undefined if it does not count.
  */
 const beside = (
   run: Recording,
@@ -88,20 +89,22 @@ const beside = (
   return { calls, steps }
 }
 
-/** Where there is a Pod that is missed when it is lost. */
+/** Where there is a Pod that would be missed. */
 const besidePods = (run: Recording) =>
   beside(
     run,
     ({ object, type }) => object.kind === "Pod" ? type !== "DELETED" && isVictim(run.entries, object) : undefined
   )
 
-/** Where there is something that people have made. */
+/** Where there is something that people created. */
 const besidePeoples = (run: Recording) => {
   const made = new Set(madeByPeople(run.entries))
   return beside(run, ({ object, type }) => made.has(object.metadata.uid) ? type !== "DELETED" : undefined)
 }
 
-/** Requests that are not made in the same moment as another was answered: what is decided then rests on what was seen. */
+/**
+ * Requests that are not made at the time at which another was answered: what is decided then rests on what was seen.
+ */
 const openings = ({ entries }: Recording): ReadonlySet<number> => {
   const found = new Set<number>()
   let answered = -1
@@ -113,7 +116,7 @@ const openings = ({ entries }: Recording): ReadonlySet<number> => {
   return found
 }
 
-/** Whether the operator asks for nothing when a step is taken: no request is there for the next one not to wait for. */
+/** Whether the operator sends no request when a step is taken, so that the next step has none for which not to wait. */
 const isSlow = ({ entries, steps }: Recording, step: number): boolean => {
   const begin = steps[step] ?? Infinity
   return !entries.some((entry) =>
@@ -122,7 +125,7 @@ const isSlow = ({ entries, steps }: Recording, step: number): boolean => {
   )
 }
 
-/** Whether a request has made a Job that is worked on. */
+/** Whether a request created a Job that is being worked on. */
 const isWorkedOn = ({ entries }: Recording, { object, status }: Call): boolean =>
   status === 201 && object?.kind === "Job" &&
   entries.some((entry) =>
@@ -130,14 +133,14 @@ const isWorkedOn = ({ entries }: Recording, { object, status }: Call): boolean =
     entry.change.object.metadata.ownerReferences?.some(({ uid }) => uid === object.metadata.uid) === true
   )
 
-/** Every single fault that a recording has room for, after the faults it was made with. */
+/** Every single fault that is possible in a recording, after the faults with which it was made. */
 export const of = (run: Recording, replicas: number, after: Reach = run.begun): ReadonlyArray<Point> => {
   const urgent = urgentSteps(run)
   const beside = besidePods(run)
   const peoples = besidePeoples(run).steps
   const strangers = Strangers.steps(run)
   const opening = openings(run)
-  // Who holds an object by a finalizer makes the next step wait for it.
+  // A finalizer that holds an object makes the next step wait for it.
   const held = run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "guarded")
   return [
     ...run.entries.flatMap((entry): ReadonlyArray<Point> => {
@@ -185,7 +188,9 @@ export const of = (run: Recording, replicas: number, after: Reach = run.begun): 
   ]
 }
 
-/** Whether something at a point happened in a run between the beginnings of two of its steps; -1 is before the first. */
+/**
+ * Whether something at a point happened in a run between the beginnings of two of its steps; -1 means before the first.
+ */
 export const isBetween = ({ entries, steps }: Recording, from: number, to: number): (point: Point) => boolean => {
   const begin = from < 0 ? 0 : steps[from] ?? Infinity
   const end = steps[to] ?? Infinity
@@ -195,7 +200,7 @@ export const isBetween = ({ entries, steps }: Recording, from: number, to: numbe
   return ({ _tag, at }) => places.has(`${_tag} ${at}`)
 }
 
-/** How far a run had come at its fault. */
+/** How far a run had come when its fault happened. */
 export const reached = (point: Point, recording: Recording): Reach => {
   if (point._tag === "Clock") return { ...nowhere }
   let { call, event, external } = nowhere
@@ -208,11 +213,11 @@ export const reached = (point: Point, recording: Recording): Reach => {
     now = entry.at
     break
   }
-  // In the moment a step is taken it has yet to come to its end.
+  // At the time a step is taken, it has not ended yet.
   return { call, event, external, step: recording.steps.filter((begin) => begin < now).length }
 }
 
-/** One for each place: at one place there is at most one. */
+/** At most one point for each place. */
 export const distinct = (points: ReadonlyArray<Point>): ReadonlyArray<Point> => [
   ...new Map(points.map((point) => [`${point._tag} ${point.at}`, point])).values()
 ]

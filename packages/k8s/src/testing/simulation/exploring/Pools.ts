@@ -1,16 +1,16 @@
 /**
- * `Pools`: single faults that share a run of the whole story, most of them of different steps.
+ * `Pools`: single faults that share a run of the whole story, most of them in different steps.
  *
- * Tests in groups (Dorfman, 1943): about a run with a fault in one step and another in a later one, of which nobody
- * complains, there is nothing to be said of either. One that anything is said about, or that was anywhere else at rest
- * than without faults, says nothing: its faults are run alone, each as if it had never been in a pool. So is a fault that
- * was not met where it is without the others: after the same requests, answers and events of its step.
+ * This is group testing (Dorfman, 1943): if no oracle complains about a run with a fault in one step and another in a
+ * later one, there is nothing to complain about either. A run that causes a complaint, or whose state at any rest
+ * differs from that without faults, proves nothing: its faults are run alone, each as if it had never been in a pool.
+ * So is a fault that was not met where it is met alone: after the same requests, answers and events of its step.
  *
- * Of faults that nobody is to notice a step has many: as long as nobody does, each is met where it is without the others.
+ * A step can have many faults that should go unnoticed: as long as they do, each is met where it is met alone.
  *
- * No fault of a pool excuses another: oracles are asked about each of those that they are lenient after as if there were no
- * others. Nor is one healed by another, as far as can be told: what makes a process forget what it has seen, or see all of
- * it anew, comes before what it may not have noticed. Two that undo each other are not found together.
+ * No fault of a pool excuses another: for each fault after which oracles are lenient, they judge as if there were no
+ * others. Nor does one heal another, as far as can be determined: what makes a process forget or reread what it has
+ * seen comes before what it may have missed. Two faults that undo each other are not found together.
  */
 import { judge } from "../oracles/Judge.ts"
 import type { Oracle } from "../oracles/Oracle.ts"
@@ -23,32 +23,35 @@ import * as Rests from "../state/Rests.ts"
 import { key, type Story } from "../story/Story.ts"
 import type { Single } from "./Singles.ts"
 
-/** Where a story begins: before the first step nothing comes to rest. */
+/** The beginning of a story: before the first step, nothing comes to rest. */
 const start = -1
 
-/** Faults that share a run, by the step they are in, from 0, or -1 before the first. */
+/** Faults that share a run, by their step: from 0, or -1 before the first. */
 export interface Pool {
   readonly lived: Story
   readonly members: ReadonlyMap<number, Share>
 }
 
-/** What one step has of a run's faults, in their order: one of them, or many that nobody is to notice. */
+/** The faults of one step in a shared run, in order: a single one, or many that should go unnoticed. */
 type Share = ReadonlyArray<Single>
 
-/** Faults that nobody is to notice. */
+/** Faults that should go unnoticed. */
 const unnoticed: ReadonlySet<Kind> = new Set<Kind>(["watchClosed", "watchDuplicated"])
 
-/** Faults that no other goes with: the time of the next step is another, what they leave stays, or a rest shows them. */
+/**
+ * Faults that cannot be combined with others: they change the time of the next step, their effects stay, or they show
+ * at a rest.
+ */
 const apart: ReadonlySet<Kind> = new Set<Kind>(["hurried", "forestalled", "externalHurried", "orphaned", "removed"])
 
 /**
- * Whether no other goes with a fault. At the time around a step there is one of a kind for each, and each has the operator
- * live from there to the end as nothing else does: with a memory that begins at that rest, or one that has met the like
- * once.
+ * Whether a fault cannot be combined with others. Faults at the time around a step exist once per step and kind, and
+ * each changes how the operator lives from there to the end: with a memory that begins at that rest, or with one that
+ * has experienced such a fault.
  */
 const isApart = ({ _tag, fault }: Point): boolean => _tag === "Step" || _tag === "Clock" || apart.has(fault)
 
-/** Faults after which a process starts anew, or lists anew. */
+/** Faults after which a process restarts or lists again. */
 const renewing: ReadonlySet<Kind> = new Set<Kind>([
   "crashBefore",
   "crashAfter",
@@ -62,13 +65,13 @@ const renewing: ReadonlySet<Kind> = new Set<Kind>([
   "watchSkipped"
 ])
 
-/** The sort of faults that no oracle is lenient after. */
+/** The sort of faults after which no oracle is lenient. */
 const strict = "strict"
 
-/** Faults that oracles look for, each of them in its own way. */
+/** Faults that oracles look for, each in a different way. */
 const lenient: ReadonlySet<Kind> = new Set<Kind>(["podFailed", "podRemoved"])
 
-/** Oracles are lenient in the same way after all faults of a sort. */
+/** The sort of a fault: oracles are lenient in the same way after all faults of a sort. */
 const sortOf = (point: Point): string =>
   blinds(point)
     ? "blinding"
@@ -76,13 +79,13 @@ const sortOf = (point: Point): string =>
     ? point.fault
     : strict
 
-/** Something an operator did or was told. */
+/** Something that an operator did or received. */
 interface Trace {
   readonly at: number
   readonly place: string
-  /** What it was about in the words of every run: the numbers of replicas aside, which do the same. */
+  /** What it was about, with names as in every run and without the numbers of replicas, which all do the same. */
   readonly text: string
-  /** As much of that as counts for what comes after it: not what people are told, and whether for the first time. */
+  /** The part of the text that matters for what follows: not what people are told, and whether it is the first time. */
   readonly gist: string
 }
 
@@ -98,7 +101,7 @@ const traceOf = (entry: Entry, rename: Rename): Trace | undefined => {
       const { n, request, status } = entry
       const path = request.path.split("/").map(rename).join("/")
       const place = placeOf({ _tag: "Call", at: n })
-      // The name of an Event is the time of the first.
+      // The name of an Event is the time of the first occurrence.
       if (isEvent(path)) {
         return { at, place, text: line({ ...request, path: path.replace(/(\/events)\/.*/, "$1") }), gist: "Event" }
       }
@@ -119,7 +122,7 @@ const traceOf = (entry: Entry, rename: Rename): Trace | undefined => {
   }
 }
 
-/** What came to pass. Which watch tells first of what happened in one moment is chance. */
+/** What happened, as one string. Which watch is the first to report what happened at one time is chance. */
 const gistOf = (traces: ReadonlyArray<Trace>): string => {
   const out: Array<string> = []
   let told: Array<string> = []
@@ -134,13 +137,13 @@ const gistOf = (traces: ReadonlyArray<Trace>): string => {
   return out.join("\n")
 }
 
-/** What happened from the moment a step was taken until the next one was. */
+/** What happened from the time a step was taken until the next one was. */
 const within = ({ entries, steps }: Recording, step: number): ReadonlyArray<Entry> => {
   const [from = 0, to = Infinity] = [steps[step], steps[step + 1]]
   return entries.filter(({ at }) => at >= from && at < to)
 }
 
-/** What an operator did and was told without faults while a step was the last one taken. */
+/** What an operator did and received without faults between one step and the next. */
 type Course = ReadonlyArray<Trace>
 
 /** By step. */
@@ -155,26 +158,26 @@ const coursesOf = (run: Recording): Courses => {
   )
 }
 
-/** How much of a step comes before a point; -1 if that is not in it. */
+/** How many traces of a step come before a point; -1 if the point is not in the step. */
 const before = (course: Course, point: Point): number => course.findIndex(({ place }) => place === placeOf(point))
 
-/** The step a point is in. */
+/** The step of a point. */
 const stepOf = (courses: Courses, point: Point): number | undefined =>
   [...courses].find(([, course]) => before(course, point) >= 0)?.[0]
 
-/** The points of a step's share with their numbers counted from its beginning. */
+/** The points of a step's share, with numbers counted from the beginning of the step. */
 const counted = (course: Course, share: Share): ReadonlyArray<Point> => {
   let ended = 0
   return share.map(({ point }) => {
     const sort = `${point._tag} `
     const at = 1 + ended + course.slice(0, before(course, point)).filter(({ place }) => place.startsWith(sort)).length
-    // What a watch was to tell when it ended the next one tells.
+    // What a watch had left when it ended, the next watch delivers.
     if (point.fault === "watchClosed") ended += 1
     return { ...point, at }
   })
 }
 
-/** How many of the faults of a step, from the first on, a run met where they are without others. */
+/** How many of the faults of a step, from the first on, a run met where they are met alone. */
 const metOf = (run: Recording, rename: Rename, step: number, share: Share, course: Course): number => {
   const entries = within(run, step).map((entry) => ({ entry, trace: traceOf(entry, rename) }))
   const passed: Array<Trace> = []
@@ -195,7 +198,7 @@ const metOf = (run: Recording, rename: Rename, step: number, share: Share, cours
   return met
 }
 
-/** The faults of a step that a run has met; after one that was noticed it may be anything. */
+/** The faults of a step that are cleared by a run; after one that was noticed, anything may have happened. */
 const cleared = (share: Share, met: number): Share =>
   met === share.length ? share : share.slice(0, Math.max(0, met - 1))
 
@@ -204,7 +207,10 @@ interface Queue {
   readonly others: Array<Share>
 }
 
-/** The first of each step that go together, as many as can: up to some step what renews, from there on what does not. */
+/**
+ * The first faults of each step that can be combined, as many as possible: renewing ones up to some step, and others
+ * from there on.
+ */
 const draw = (queues: ReadonlyMap<number, Queue>): Pool["members"] => {
   const steps = [...queues.keys()].sort((a, b) => a - b)
   const chosen = (from: number) => {
@@ -220,7 +226,7 @@ const draw = (queues: ReadonlyMap<number, Queue>): Pool["members"] => {
   return new Map(chosen(best!).map(([step, queue]) => [step, queue.shift()!] as const))
 }
 
-/** A run as if it had but one of its faults, once for each of which oracles are lenient after. */
+/** A run as if it had only one of its faults, for each fault after which oracles are lenient. */
 const views = (run: Recording): ReadonlyArray<Recording> => {
   const faults = run.entries.filter((entry) => entry._tag === "Fault")
   if (faults.every(({ point }) => sortOf(point) === strict)) return [{ ...run, met: Math.min(run.met, 1) }]
@@ -231,7 +237,7 @@ const views = (run: Recording): ReadonlyArray<Recording> => {
   }))
 }
 
-/** Whether anything is said about a run, or would be of one of its faults without the others. */
+/** Whether an oracle complains about a run, or would if it had only one of its faults. */
 const isSuspect = (run: Recording, reference: Reference, oracles: ReadonlyArray<Oracle>): boolean =>
   run.rests.some((rest) => rest === undefined) || Rests.astray(run, reference.rests) !== undefined ||
   views(run).some((view) => judge(oracles, view, reference) !== undefined)
@@ -240,8 +246,8 @@ const isSuspect = (run: Recording, reference: Reference, oracles: ReadonlyArray<
 export const singlesOf = ({ members }: Pool): Share => [...members.values()].flat()
 
 /**
- * Smaller pools of what was not cleared: what nobody is to notice shares another run, but for the one that was noticed. The
- * other faults of the pool that were not cleared have to be run alone.
+ * Smaller pools of what was not cleared: faults that should go unnoticed share another run, except the one that was
+ * noticed. The other uncleared faults of the pool must be run alone.
  */
 export const again = ({ lived, members }: Pool, cleared: ReadonlySet<Single>): ReadonlyArray<Pool> =>
   [...members].flatMap(([step, share]) => {
@@ -253,10 +259,10 @@ export const again = ({ lived, members }: Pool, cleared: ReadonlySet<Single>): R
 
 export interface Pooling {
   readonly pools: ReadonlyArray<Pool>
-  /** Those that no other goes with. */
+  /** Faults that cannot be combined with others. */
   readonly alone: ReadonlyArray<Single>
   readonly planOf: (pool: Pool) => Plan
-  /** The faults of a pool that its run has met, and after which all is well; none where anybody complains. */
+  /** The faults of a pool that its run has met without ill effects; none if an oracle complains. */
   readonly cleared: (
     pool: Pool,
     run: Recording,
@@ -265,7 +271,7 @@ export interface Pooling {
   ) => ReadonlySet<Single>
 }
 
-/** Shares faults out among pools, in their order. */
+/** Distributes faults over pools, in order. */
 export const make = (all: ReadonlyArray<Single>, recordingOf: (story: Story) => Recording): Pooling => {
   const known = new Map<string, Courses>()
   const expected = (lived: Story): Courses => {
@@ -283,7 +289,7 @@ export const make = (all: ReadonlyArray<Single>, recordingOf: (story: Story) => 
       alone.push(single)
       continue
     }
-    // Every other place: what is seen only by what comes next is not hidden by the same again.
+    // Every other place: a repetition of the same fault must not hide what only the following events show.
     const crowd = `${key(lived)} ${step} ${point.fault} ${point.at % 2}`
     const joined = unnoticed.has(point.fault) ? crowds.get(crowd) : undefined
     if (joined !== undefined) {

@@ -1,9 +1,10 @@
 /**
- * The smallest story that still goes wrong: fewer faults, then the plain order of tasks, then fewer steps, then simpler
- * drawn changes.
+ * `Shrink`: the smallest story that still goes wrong: fewer faults, then the plain order of tasks, then fewer steps,
+ * then simpler drawn changes.
  *
- * A smaller run counts only if the same oracle complains, judged against the reference of the smaller story. In a
- * smaller story requests have other numbers: a fault is then looked for again, at requests and events like the one it was at.
+ * A smaller run counts only if the same oracle complains, judged against the reference of the smaller story. Requests
+ * have other numbers in a smaller story, so a fault is searched for again, at requests and events like the one it was
+ * at.
  */
 import type { Scenario } from "../Scenario.ts"
 import { judge } from "../oracles/Judge.ts"
@@ -19,10 +20,10 @@ import type { Divergence } from "./Explore.ts"
 import * as Points from "./Points.ts"
 import type { Turns } from "./Turns.ts"
 
-/** So many places are tried for a fault in a story of fewer steps. */
+/** How many places are tried for a fault in a story with fewer steps. */
 const places = 12
 
-/** What is at a point, without names that chance has made. */
+/** What is at a point, without randomly generated names. */
 const sight = (point: Point, run: Recording): string | undefined => {
   for (const entry of run.entries) {
     if (entry._tag === "Step" || entry._tag !== point._tag || entry.n !== point.at) continue
@@ -32,7 +33,7 @@ const sight = (point: Point, run: Recording): string | undefined => {
   return undefined
 }
 
-/** The smallest of the smaller stories that there is time for. Stops before each run. */
+/** The smallest of the smaller stories that there is time for. Yields before each run. */
 export function* shrink(
   scenario: Scenario,
   oracles: ReadonlyArray<Oracle>,
@@ -46,21 +47,21 @@ export function* shrink(
     const name = key(story)
     if (!references.has(name)) {
       const smaller = Reference.of(scenario, story, divergence.seed)
-      // A story that goes wrong without faults is another story.
+      // A story that goes wrong without faults is a different failure.
       const healthy = judge(oracles, smaller.recording, smaller) === undefined
       references.set(name, healthy || divergence.plan.points.length === 0 ? smaller : undefined)
     }
     return references.get(name)
   }
 
-  /** Which of the scenario's own steps a complaint is about, which has the same name in a smaller story. */
+  /** The scenario's step that a complaint is about; it has the same name in a smaller story. */
   const stepIn = (complaint: string): number =>
     divergence.oracle === Oracles.desired.name || divergence.oracle === Oracles.sound.name
       ? scenario.steps.findLastIndex(({ name }) => complaint.includes(JSON.stringify(name)))
       : -1
   const about = stepIn(divergence.complaint)
 
-  /** Takes the smaller one if it goes wrong in the same way. */
+  /** Accepts the smaller story if it goes wrong in the same way. */
   function* attempt(plan: Plan, story: Story): Turns<boolean> {
     yield
     if (!more()) return false
@@ -71,13 +72,13 @@ export function* shrink(
       : Run.run(tell(scenario, story), plan, { seed: divergence.seed, from: reference.from })
     const found = judge(oracles, recording, reference)
     if (found?.oracle !== divergence.oracle) return false
-    // Without what people did before, another step may miss what it asks for: that is no smaller story.
+    // Without earlier steps, another step may lack what it needs: that is not a smaller story.
     if (stepIn(found.complaint) !== about) return false
     smallest = { ...divergence, ...found, plan, story, recording, reference }
     return true
   }
 
-  /** The plan of a single fault where the same happens in a story of fewer steps. */
+  /** Plans for a single fault at places where the same happens in a story with fewer steps. */
   const moved = (plan: Plan, story: Story): ReadonlyArray<Plan> => {
     const [point] = plan.points
     if (point === undefined || plan.points.length > 1) return [plan]
@@ -90,7 +91,7 @@ export function* shrink(
     return [plan, ...alike.slice(0, places).map((other) => ({ ...plan, points: [other] }))]
   }
 
-  /** A smaller story, with the fault where the same happens in it. */
+  /** Tries a smaller story, with the fault where the same happens in it. */
   function* attempts(story: Story): Turns<boolean> {
     for (const plan of moved(smallest.plan, story)) if (yield* attempt(plan, story)) return true
     return false
@@ -104,7 +105,7 @@ export function* shrink(
     if (plan.interleaving !== 0 && (yield* attempt({ ...plan, interleaving: 0 }, story))) return true
     const { changes, given, steps } = story
     for (const step of steps.length + changes.length > 1 ? steps.toReversed() : []) {
-      // Where no fault is to blame, nobody can tell what a step may ask for without those before it.
+      // Without a fault to blame, it is unknown what a step needs from those before it.
       if (isNone(plan) && step <= about) continue
       if (yield* attempts(without(story, step))) return true
     }
@@ -119,7 +120,7 @@ export function* shrink(
     return false
   }
 
-  // Once in full, as a replay will run it; what shows only in a short run stays as it was found.
+  // Once in full, as a replay will run it. What shows only in a short run is left as it was found.
   const lasts = divergence.plan === none || (yield* attempt(divergence.plan, divergence.story))
   for (let smaller = lasts; smaller; smaller = yield* once());
   return smallest

@@ -1,6 +1,6 @@
 /**
- * `Singles`: every single fault there is, each with the story it comes in: the one that is told, a stretch of it, or one
- * in which a deletion comes sooner.
+ * `Singles`: every single fault, each with the story in which it is run: the given one, a window of it, or one in which
+ * a deletion comes sooner.
  */
 import type { Kind, Point } from "../recording/Fault.ts"
 import type { Recording } from "../recording/Recording.ts"
@@ -8,7 +8,7 @@ import { key, lengthOf, type Story } from "../story/Story.ts"
 import * as Variants from "../story/Variants.ts"
 import * as Points from "./Points.ts"
 
-/** A single fault, and the story it comes in. */
+/** A single fault and the story in which it is run. */
 export interface Single {
   readonly point: Point
   readonly lived: Story
@@ -16,25 +16,28 @@ export interface Single {
 
 export interface Options {
   readonly story: Story
-  /** Steps that a run with a fault lives through, from the one it is at; all by default. */
+  /** Number of steps that a run with a fault lives through, beginning with the step of the fault; all by default. */
   readonly window: number | undefined
   readonly replicas: number
   readonly allowed: (fault: Kind) => boolean
   /** The run of a story without faults. */
   readonly recordingOf: (story: Story) => Recording
-  /** Whether nobody complains about that run. */
+  /** Whether no oracle complains about that run. */
   readonly isHealthy: (story: Story) => boolean
 }
 
-/** Faults after which the next step does not wait: what comes of that may be neither in mid-story, only its end tells. */
+/**
+ * Faults after which the next step does not wait. In the middle of the story the result may be neither of the two
+ * expected ones; only the end counts.
+ */
 const impatient: ReadonlySet<Kind> = new Set<Kind>(["hurried", "forestalled", "externalHurried"])
 
 const isImpatient = ({ fault }: Point): boolean => impatient.has(fault)
 
-/** At the time around a step, or all the time: no stretch of a story tells what comes of it. */
+/** At the time around a step, or at all times: a window of a story does not show its effects. */
 const isAround = ({ _tag }: Point): boolean => _tag === "Step" || _tag === "Clock"
 
-/** A stretch of a story for each step, and which faults at what happens in that step it is lived through for. */
+/** A window of a story for each step, with the faults in that step for which it is run. */
 interface Stretch {
   readonly lived: Story
   readonly isFor: (point: Point) => boolean
@@ -50,7 +53,7 @@ const stretchesOf = ({ allowed, story, window }: Options): ReadonlyArray<Stretch
   return [...short, ...[...impatient].some(allowed) ? long : []]
 }
 
-/** The stories that faults are run in, each once: the one that is told first. */
+/** The stories in which faults are run, each once, the given one first. */
 export const stories = (options: Options): ReadonlyArray<Story> => [
   ...new Map([options.story, ...stretchesOf(options).map(({ lived }) => lived)].map((lived) => [key(lived), lived]))
     .values()
@@ -63,7 +66,7 @@ export const isFurther = (point: Point, lived: Story, story: Story): boolean =>
 const allDone = ({ entries }: Recording): boolean =>
   !entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
 
-/** All of them: those of stories that are cut short first. */
+/** All single faults; those of shortened stories first. */
 export const of = (options: Options): ReadonlyArray<Single> => {
   const { allowed, isHealthy, recordingOf, replicas, story, window } = options
   const at = (lived: Story, isFor: (point: Point) => boolean): ReadonlyArray<Single> =>
@@ -74,13 +77,13 @@ export const of = (options: Options): ReadonlyArray<Single> => {
     ...sooner.toReversed().flatMap(({ step, story: shorter }) => {
       const lived = window === undefined ? shorter : { ...shorter, given: step }
       const recording = recordingOf(lived)
-      // Where steps rest upon those that are left out, nobody can tell what is right.
+      // If steps depend on those that are left out, there is no right result.
       if (!allDone(recording) || !isHealthy(lived)) return []
       const isThen = Points.isBetween(recording, step, step + 1)
       return at(lived, (point) => isImpatient(point) && isThen(point))
     }),
     ...stretchesOf(options).flatMap(({ isFor, lived }) => {
-      // What the process does where it is taken up belongs to the step that follows.
+      // What the process does when the run resumes belongs to the next step.
       const isThen = Points.isBetween(recordingOf(lived), lived.given - 1, lived.given + 1)
       return at(lived, (point) => isFor(point) && isThen(point))
     }),
