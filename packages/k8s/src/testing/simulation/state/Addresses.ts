@@ -1,8 +1,8 @@
 /**
- * `Addresses`: what the cluster hands out as it comes, and whose it is.
+ * `Addresses`: the addresses that the cluster assigns, and to which object each belongs.
  *
- * Another Pod of the same name has another address. Whoever writes down addresses writes down another one, and means the same. An
- * address that people have written themselves is no more than their word.
+ * Another Pod of the same name has another address, so an operator that records addresses records another one and means
+ * the same. An address that people have written themselves is merely text.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { madeByPeople, type Recording, seen } from "../recording/Recording.ts"
@@ -14,14 +14,14 @@ interface Addressed extends KubeObject {
 
 const pattern = /\b\d+\.\d+\.\d+\.\d+\b/g
 
-/** The address that the cluster has given an object. */
+/** The address that the cluster has assigned to an object. */
 const addressOf = (object: KubeObject): string | undefined => {
   const { kind, spec, status } = object as Addressed
   const address = kind === "Pod" ? status?.podIP : kind === "Service" ? spec?.clusterIP : undefined
   return address === "None" || address === "" ? undefined : address
 }
 
-/** Addresses that people's own objects speak of. */
+/** Addresses that people's own objects mention. */
 const spoken = (run: Pick<Recording, "entries" | "objects">): ReadonlySet<string> => {
   const people = new Set(madeByPeople(run.entries))
   const theirs = seen(run).filter((object) => people.has(object.metadata.uid) && addressOf(object) === undefined)
@@ -32,7 +32,7 @@ const spoken = (run: Pick<Recording, "entries" | "objects">): ReadonlySet<string
   )
 }
 
-/** Whose each address is that some objects have. */
+/** The owner of each address that some of the objects have. */
 export const addressesOf = (
   objects: Iterable<KubeObject>,
   run: Pick<Recording, "entries" | "objects">
@@ -48,7 +48,7 @@ export const addressesOf = (
 
 const everSeen = new WeakMap<Recording["entries"], ReadonlyMap<string, KubeObject>>()
 
-/** How often what there is at some time of a run speaks of addresses that nobody has then, and somebody had. */
+/** How often the objects at a given time of a run mention addresses that belong to nothing then, but did before. */
 export const strayAddresses = (run: Pick<Recording, "entries" | "objects">): number => {
   const all = everSeen.get(run.entries) ?? addressesOf(seen(run), run)
   everSeen.set(run.entries, all)
@@ -59,7 +59,7 @@ export const strayAddresses = (run: Pick<Recording, "entries" | "objects">): num
   return texts.filter((address) => all.has(address) && !living.has(address)).length
 }
 
-/** A text in which whose they are stands in the place of addresses. */
+/** A text with addresses replaced by their owners. */
 export const addressed = (
   owners: ReadonlyMap<string, KubeObject>,
   nameOf: (object: KubeObject) => string

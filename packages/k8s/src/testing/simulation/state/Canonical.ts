@@ -1,8 +1,9 @@
 /**
- * The end state of a run in a form that two runs can be compared by.
+ * `Canonical`: the end state of a run in a form by which two runs can be compared.
  *
- * What a server draws (uids, versions, times) is left out; a generated name is that of its family; what else differs
- * between two runs without faults, but with other chance, is masked by its path. Source of the rule: Sieve (OSDI'22).
+ * What a server draws (uids, versions, times) is left out. A generated name becomes that of its family. Whatever else
+ * differs between two runs without faults but with different randomness is masked by its path. Source of the rule:
+ * Sieve (OSDI'22).
  */
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -21,10 +22,10 @@ export type { Json } from "./Outside.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Objects in their canonical form, each with its family: kind, namespace, and name or the base of a generated one. */
+/** Objects in canonical form by family: kind, namespace, and name or the base of a generated name. */
 export type State = ReadonlyMap<string, ReadonlyArray<string>>
 
-/** Whether an object tells of the run, not of what it came to. */
+/** Whether an object describes the run rather than its result. */
 const isAboutRun = (object: KubeObject): boolean => object.kind === "Event" || isElected(object)
 
 const dropped: ReadonlySet<string> = new Set([
@@ -36,10 +37,10 @@ const dropped: ReadonlySet<string> = new Set([
   "selfLink"
 ])
 
-/** What a cluster hands out as it comes: to whom which, is chance. */
+/** What a cluster assigns in the order of requests: which object gets which is chance. */
 const assigned: Mask = new Set([
   "Pod.spec.nodeName",
-  // Replicas are the same without their numbers.
+  // Replicas are equivalent, whatever their numbers.
   "Pod.metadata.labels.apps.kubernetes.io/pod-index",
   "Pod.status.hostIP",
   "Pod.status.hostIPs",
@@ -53,23 +54,23 @@ const assigned: Mask = new Set([
   "Endpoints.subsets[].notReadyAddresses[].nodeName",
   "EndpointSlice.endpoints[].addresses",
   "EndpointSlice.endpoints[].nodeName",
-  // How often its owner went back and forth, and how often a Pod of it was lost.
+  // How often its owner changed back and forth, and how often one of its Pods was lost.
   "ControllerRevision.revision",
   "Job.status.failed",
-  // Which of its Jobs are at work is a matter of the time.
+  // Which of its Jobs are running depends on the time.
   "CronJob.status.active",
-  // What is left of a failed Pod is counted.
+  // The remains of a failed Pod are counted.
   "PodDisruptionBudget.status.expectedPods",
-  // How often a name made of a hash was taken, such as by what is left of a former object of its name.
+  // How often a name with a hash was taken, for example by the remains of a former object of its name.
   "Deployment.status.collisionCount",
   "StatefulSet.status.collisionCount",
   "DaemonSet.status.collisionCount",
-  // As of which version it was bound; and which ReplicaSet came last.
+  // The version at which it was bound; and which ReplicaSet came last.
   "PersistentVolume.spec.claimRef.resourceVersion",
   "Deployment.status.conditions.Progressing.message"
 ])
 
-/** What the cluster's own controllers write of an object's history, where they come by: not what it came to. */
+/** What the cluster's own controllers record about an object's history: not part of its result. */
 const historic: ReadonlySet<string> = new Set([
   "deployment.kubernetes.io/revision",
   "deployment.kubernetes.io/revision-history",
@@ -77,12 +78,12 @@ const historic: ReadonlySet<string> = new Set([
   "endpoints.kubernetes.io/last-change-trigger-time"
 ])
 
-/** Annotations that a fault has made, or that tell of the past, and no others. */
+/** Whether all annotations were made by a fault or describe the past. */
 const isTouch = (annotations: unknown): boolean =>
   typeof annotations === "object" && annotations !== null && Object.keys(annotations).length > 0 &&
   Object.keys(annotations).every((key) => key === touched || historic.has(key))
 
-/** Conditions by their type: the order they came in is history. */
+/** Conditions by type: their order is history. */
 const byType = (path: string, items: ReadonlyArray<unknown>): Fields | undefined => {
   if (!path.endsWith(".conditions")) return undefined
   const entries = items.flatMap((item): ReadonlyArray<readonly [string, unknown]> =>
@@ -91,14 +92,14 @@ const byType = (path: string, items: ReadonlyArray<unknown>): Fields | undefined
   return new Map(entries).size === items.length ? Object.fromEntries(entries) : undefined
 }
 
-/** How often a spec was changed is history, and so is which of its states a status speaks of. */
+/** How often a spec was changed is history, and so is the generation that a status names. */
 const isCount = (path: string, key: string): boolean => key === "observedGeneration" && /^[^.]+\.status$/.test(path)
 
-/** What of an object's metadata says nothing of what the run came to. */
+/** Metadata that says nothing about the result of the run. */
 const isAside = (key: string, item: unknown): boolean =>
   dropped.has(key) || isTouch(item) || (key === "finalizers" && Array.isArray(item) && item.every((it) => it === guard))
 
-/** Lists whose order says nothing: it is that of uids, or of addresses as they were handed out. */
+/** Lists whose order means nothing: it is that of uids, or of addresses as they were assigned. */
 const unordered =
   /\.ownerReferences$|^EndpointSlice\.endpoints$|^Endpoints\.subsets(\[\]\.(addresses|notReadyAddresses))?$/
 
@@ -112,7 +113,7 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
     const conditions = byType(path, value)
     if (conditions !== undefined) return canonical(conditions, path, rename, mask)
     const items = value.filter((item) => item !== guard).map((item) => canonical(item, `${path}[]`, rename, mask))
-    // What was renamed may have been sorted by its name; owners are a set, and so is who is behind a Service.
+    // Renamed items may have been sorted by name; owners are a set, and so are the endpoints of a Service.
     if (items.every((item) => typeof item === "string")) return items.toSorted()
     return unordered.test(path) ? items.toSorted(byText) : items
   }
@@ -128,10 +129,10 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
   )
 }
 
-/** What is compared of a run: what there was at its end, where names may speak of what was there before. */
+/** What is compared of a run: its end state, in which names may refer to what existed before. */
 export type Run = Pick<Recording, "entries" | "objects" | "outside">
 
-/** Kinds whose controller has put another Pod in the place of one that failed. */
+/** Kinds whose controllers replace a failed Pod. */
 const replacing: ReadonlySet<string> = new Set([
   "ReplicaSet",
   "ReplicationController",
@@ -140,12 +141,14 @@ const replacing: ReadonlySet<string> = new Set([
   "Job"
 ])
 
-/** What is left of a Pod of the cluster's own that is over: it stays until the cluster, or somebody, sweeps it up. */
+/**
+ * The remains of a finished Pod of the cluster's own controllers: they stay until somebody or the cluster removes them.
+ */
 export const isRemains = (object: KubeObject): boolean =>
   object.kind === "Pod" && isOver(object) &&
   replacing.has(controllerOf(object)?.kind ?? "")
 
-/** Whether it is of a former template: a ReplicaSet of which nothing runs, or a revision that another has come after. */
+/** Whether it belongs to a former template: a ReplicaSet without running Pods, or a revision that is not the last. */
 const past = (objects: ReadonlyArray<KubeObject>): (object: KubeObject) => boolean => {
   const last = new Map<string, number>()
   const revisionOf = (object: KubeObject) => (object as { readonly revision?: number }).revision ?? 0
@@ -162,14 +165,14 @@ const past = (objects: ReadonlyArray<KubeObject>): (object: KubeObject) => boole
   }
 }
 
-/** Whether a clock has had it made, a Job of a CronJob or its Pod: how many there are says how long the run took. */
+/** Whether a clock had it created (a Job of a CronJob, or its Pod): their number depends on how long the run took. */
 const clocked = (objects: ReadonlyArray<KubeObject>): (object: KubeObject) => boolean => {
   const isTimed = (object: KubeObject) => object.kind === "Job" && controllerOf(object)?.kind === "CronJob"
   const jobs = new Set(objects.filter(isTimed).map(({ metadata }) => metadata.uid))
   return (object) => isTimed(object) || jobs.has(controllerOf(object)?.uid ?? "")
 }
 
-/** Texts of objects: most of what there is at one rest of a run is there at the next. */
+/** Texts of objects; most objects at one rest of a run are the same at the next. */
 const texts = new WeakMap<Rename, Map<Mask, WeakMap<KubeObject, string>>>()
 
 const textsOf = (rename: Rename, mask: Mask): WeakMap<KubeObject, string> => {
@@ -179,7 +182,7 @@ const textsOf = (rename: Rename, mask: Mask): WeakMap<KubeObject, string> => {
   return known
 }
 
-/** The objects by family, those of one family sorted. */
+/** The objects by family, sorted within each family. */
 export const state = (run: Run, mask: Mask): State => {
   const rename = renamerOf(run, mask)
   const known = textsOf(rename, mask)
@@ -200,7 +203,7 @@ export const state = (run: Run, mask: Mask): State => {
   return families
 }
 
-/** Where two values differ, as paths of the kind, and the first values there. */
+/** Where two values differ, by path of the kind, with the first pair of values. */
 type Differences = Map<string, readonly [unknown, unknown]>
 
 const differences = (a: unknown, b: unknown, path: string, found: Differences): void => {
@@ -222,10 +225,10 @@ const differences = (a: unknown, b: unknown, path: string, found: Differences): 
   }
 }
 
-/** Nothing that chance decides. */
+/** A mask that masks nothing. */
 const nowhere: Mask = new Set()
 
-/** What differs between two runs of the same story: nothing a fault could be blamed for. `known`: masks there are. */
+/** What differs between two runs of the same story, so that no fault can be blamed for it. `known`: existing masks. */
 export const mask = (a: Run, b: Run, known: ReadonlyArray<Mask> = []): Mask => {
   const names: Mask = new Set(Names.differing(state(a, nowhere).keys(), state(b, nowhere).keys()))
   const [one, two] = [state(a, names), state(b, names)]
@@ -246,8 +249,8 @@ export const mask = (a: Run, b: Run, known: ReadonlyArray<Mask> = []): Mask => {
 }
 
 /**
- * Whether a field holds what another one beside it held before, and holds no more (`current`, and now `previous`): what is
- * forgotten stays where it was.
+ * Whether a field holds what a sibling field held before and no longer holds (`current`, now `previous`): a forgotten
+ * value would have stayed where it was.
  */
 const isFormer = (fields: Fields, key: string, before: ReadonlyArray<unknown>): boolean => {
   const value = fields[key]
@@ -259,7 +262,8 @@ const isFormer = (fields: Fields, key: string, before: ReadonlyArray<unknown>): 
 }
 
 /**
- * Where a value has what another has not: keys of maps, items of lists; notes aside, and what was elsewhere `before`.
+ * Where a value has something that another lacks: keys of maps, items of lists; without annotations, and without what
+ * was elsewhere `before`.
  */
 const surplus = (a: unknown, b: unknown, path: string, before: ReadonlyArray<unknown>): string | undefined => {
   if (Array.isArray(a) && Array.isArray(b)) {
@@ -286,32 +290,32 @@ const surplus = (a: unknown, b: unknown, path: string, before: ReadonlyArray<unk
   return undefined
 }
 
-/** Whether an object is kept for another day: it is there, and does nothing. */
+/** Whether an object is kept for later: it exists, but does nothing. */
 const isIdle = (member: string): boolean => {
   const { spec } = JSON.parse(member) as { readonly spec?: { readonly replicas?: number; readonly suspend?: boolean } }
   return spec?.replicas === 0 || spec?.suspend === true
 }
 
-/** How many objects of a kind there are. */
+/** The number of objects of a kind. */
 const countOf = (state: State, kind: string): number =>
   [...state].reduce((sum, [family, { length }]) => family.startsWith(`${kind} `) ? sum + length : sum, 0)
 
-/** Whether a state has something else in place of a family: the one of two colours whose turn it is. */
+/** Whether a state has another family in place of one: for example, the one of two colours whose turn it is. */
 const isInPlace = (family: string, one: State, two: State): boolean => {
   const kind = family.slice(0, family.indexOf(" "))
   return countOf(one, kind) <= countOf(two, kind)
 }
 
-/** What a family is looked at for: whether there are more of it than there should be, and whether one says too much. */
+/** What is checked about a family: whether there are too many objects, and whether one has too many fields. */
 export interface Looked {
   readonly number: boolean
   readonly fields: boolean
 }
 
 /**
- * What a state has in an object that is in another state, too, of what its owner asks for: not its status, nor notes.
- * Families that are looked at for their number have nothing to be there for: there are no more of them than there, unless
- * one of them stands by.
+ * What an object has in one state beyond the same object in another, of what its owner asks for: not its status or
+ * annotations. Families that are checked for their number have no reason to exist: there may not be more of them than
+ * in the other state, unless one of them stands by.
  */
 export const leftover = (
   a: State,
@@ -343,7 +347,7 @@ export const leftover = (
   return undefined
 }
 
-/** What a state has less of than another, unless that rests, or something else of its kind is in its place. */
+/** What a state has less of than another, unless that is idle or something else of its kind is in its place. */
 export const missing = (a: State, b: State, families: Iterable<string>): string | undefined => {
   for (const family of families) {
     const [one, two] = [a.get(family) ?? [], b.get(family) ?? []]
@@ -360,8 +364,8 @@ export const families = (run: Pick<Run, "entries" | "objects">, mask: Mask): Rea
 }
 
 /**
- * A state without the families of which there is more than in one of two others, and less than in the other: what was
- * stopped half way, where one of them has all of it and the other never began.
+ * A state without the families of which it has more than one of two other states and less than the other: something
+ * that was stopped halfway, where one state has all of it and in the other it never began.
  */
 export const settled = (found: State, one: State, other: State): State => {
   const out = new Map(found)
@@ -377,7 +381,7 @@ export const settled = (found: State, one: State, other: State): State => {
   return out
 }
 
-/** A state in which there is as much of some families as in another, where there is less. */
+/** A state in which families of which it has less than another are filled up from that other. */
 export const excused = (found: State, wanted: State, families: ReadonlySet<string>): State => {
   const less = [...families].flatMap((family) => {
     const members = wanted.get(family) ?? []
@@ -386,7 +390,7 @@ export const excused = (found: State, wanted: State, families: ReadonlySet<strin
   return less.length === 0 ? found : new Map([...found, ...less])
 }
 
-/** Whether the cluster's own controllers have made an object, of what somebody has asked them for. */
+/** Whether the cluster's own controllers created an object, for something that was requested. */
 const isClusters = (member: string): boolean => {
   const { metadata } = JSON.parse(member) as { readonly metadata: KubeObject["metadata"] }
   return metadata.ownerReferences?.some(({ kind }) =>
@@ -395,9 +399,10 @@ const isClusters = (member: string): boolean => {
 }
 
 /**
- * How one state differs from another; nothing if it does not. What tells most comes first: objects that are there or not,
- * what was asked for before what is said of it, what is nearest to the object (the phase of a Pod before the reason of a
- * condition); what the cluster makes of what differs only where there is nothing else that was asked for.
+ * How one state differs from another; empty if it does not. The most telling differences come first: objects that exist
+ * or not, then what was asked for, then what is reported of it, and what is nearest to the object (the phase of a Pod
+ * before the reason of a condition). Consequences that the cluster produces are listed only if there is nothing else
+ * that was asked for.
  */
 export const compare = (expected: State, actual: State): ReadonlyArray<string> => {
   const lines: Array<{ readonly rank: readonly [number, number]; readonly text: string }> = []
@@ -426,14 +431,14 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
       }
     }
   }
-  // What the cluster makes of what differs says nothing that is not said.
+  // What the cluster produces from the differences adds nothing.
   const cause = lines.some(({ rank: [first] }) => first < 2)
   const told = lines.filter(({ rank: [first] }) => first < 3 || !cause)
     .sort(({ rank: [a, x] }, { rank: [b, y] }) => a - b || x - y).map(({ text }) => text)
   return [...new Set(told)]
 }
 
-/** What is said of two texts of the same parts. */
+/** The note on two texts with the same parts. */
 export const shuffled =
   "which is the same in another order: lists from the cache or the server have no guaranteed order"
 
@@ -444,10 +449,10 @@ const areShuffled = (one: unknown, other: unknown): boolean => {
   return a === b && a!.includes("\n")
 }
 
-/** What is in a Secret: people read no base64. */
+/** The text in a Secret: people do not read base64. */
 const worded = (value: unknown): unknown => typeof value === "string" ? decoded(value) : value
 
-/** Two values for a person, each from a little before where they begin to differ. */
+/** Two values for a person, each from shortly before the place where they begin to differ. */
 const contrast = (one: unknown, two: unknown): readonly [string, string] => {
   const texts = [one, two].map((value) => JSON.stringify(value) ?? "nothing")
   const [a, b] = texts as [string, string]

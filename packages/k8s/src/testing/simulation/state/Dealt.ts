@@ -1,9 +1,9 @@
 /**
- * `Dealt`: two states that differ in nothing but which share each of some custom resources was dealt.
+ * `Dealt`: two states that differ only in which share was given to each of some custom resources.
  *
- * A few shards, zones or numbers are given out as they are asked for, each to several. Who asks first is chance; who has
- * one keeps it. So one is dealt once and never changed, follows from nothing that people have asked for, and there are as
- * many of each.
+ * A few shards, zones or numbers are given out on request, each to several objects. Who asks first is chance; what an
+ * object has, it keeps. So a share is given once and never changed, does not follow from anything that people asked
+ * for, and both states have the same number of each.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -12,11 +12,11 @@ import type { Json, State } from "./Canonical.ts"
 
 type Path = ReadonlyArray<string>
 
-/** A number, or a text with one in it: a phase is not given out. */
+/** A number, or a text with a digit: a phase is not given out. */
 const isShare = (value: unknown): boolean =>
   typeof value === "number" || (typeof value === "string" && /\d/.test(value))
 
-/** Where two values differ; nothing if anything but shares does. */
+/** Where two values differ; undefined if anything other than shares does. */
 const places = (one: Json | undefined, two: Json | undefined, path: Path): ReadonlyArray<Path> | undefined => {
   if (JSON.stringify(one) === JSON.stringify(two)) return []
   if (!isObject(one) || !isObject(two)) return isShare(one) && isShare(two) ? [path] : undefined
@@ -32,7 +32,7 @@ const places = (one: Json | undefined, two: Json | undefined, path: Path): Reado
 const at = (value: unknown, path: Path): unknown =>
   path.reduce<unknown>((found, key) => isObject(found) ? found[key] : undefined, value)
 
-/** Whether a custom resource was never told anything else at a place, once it was told. */
+/** Whether a custom resource kept its value at a place, once it had one. */
 const isKept = ({ entries }: Recording, kind: string, path: Path): boolean => {
   const told = new Map<string, unknown>()
   return entries.every((entry) => {
@@ -55,7 +55,7 @@ const asked = (objects: ReadonlyArray<KubeObject>): ReadonlySet<unknown> => {
   return all
 }
 
-/** Whether a run's end, `actual`, is the `expected` one but for what custom resources were dealt. */
+/** Whether a run's end, `actual`, equals `expected` except for the shares of custom resources. */
 export const dealt = (run: Recording, expected: State, actual: State): boolean => {
   const shares = new Map<string, { readonly one: Array<unknown>; readonly two: Array<unknown>; readonly path: Path }>()
   if (actual.size !== expected.size) return false

@@ -1,19 +1,19 @@
-/** `Drawn`: texts that chance has drawn, and the places that hold the same. */
+/** `Drawn`: texts that were drawn at random, and the places that hold the same one. */
 import { decoded } from "../recording/Base64.ts"
 import * as Canonical from "./Canonical.ts"
 import { entriesOf, itemsOf, pathOf } from "./Outside.ts"
 
-/** Places of texts that chance decides, where an object has no others of its family: the place, and the text. */
+/** The places of random texts, with the texts; only of objects that are alone in their family. */
 export const drawn = (run: Canonical.Run, mask: Canonical.Mask): ReadonlyMap<string, string> => {
   const families = Canonical.families(run, mask)
   const found = new Map<string, string | undefined>()
   const walk = (value: unknown, path: string, place: string): void => {
     if (mask.has(path)) {
-      // Short ones are the same by accident.
+      // Short texts may be equal by accident.
       if (typeof value === "string" && value.length > 5) found.set(place, found.has(place) ? undefined : decoded(value))
       return
     }
-    // Keys by chance (a uid) are no places.
+    // Random keys (such as a uid) are not places.
     const isKeyed = mask.has(`${path}{}`)
     for (const [key, item] of entriesOf(value) ?? []) {
       const step = isKeyed ? "*" : key
@@ -26,10 +26,10 @@ export const drawn = (run: Canonical.Run, mask: Canonical.Mask): ReadonlyMap<str
   return new Map([...found].flatMap(([place, text]) => (text === undefined ? [] : [[place, text] as const])))
 }
 
-/** Places that hold the same, two and two. */
+/** Pairs of places that hold the same text. */
 export type Tied = ReadonlyArray<readonly [string, string]>
 
-/** Places whose texts, though drawn, are the same in each of two runs: a password, and what knows it. */
+/** Places whose texts, although random, are equal to each other in both of two runs: a password, and what uses it. */
 export const tied = (
   a: Canonical.Run,
   b: Canonical.Run,

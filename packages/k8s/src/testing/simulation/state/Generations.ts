@@ -1,8 +1,8 @@
 /**
- * `Generations`: what a status tells of generations: that of a Deployment that was written last, say.
+ * `Generations`: what a status reports about generations, for example that of a Deployment at its last write.
  *
- * How often something was changed is history, as long as it is told rightly. Conditions are another matter: they speak of
- * their own object, and of no other.
+ * How often something was changed is history, as long as it is reported correctly. Conditions are different: they refer
+ * only to their own object.
  */
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -20,7 +20,7 @@ const ungenerated = (value: unknown, generations: ReadonlySet<unknown>): unknown
   )
 }
 
-/** Objects, and whether their status speaks of generations, beside the one that it observed. */
+/** Whether the status of an object mentions generations, besides the observed one. */
 const speaking = new WeakMap<KubeObject, boolean>()
 
 const speaks = (object: KubeObject): boolean => {
@@ -32,7 +32,10 @@ const speaks = (object: KubeObject): boolean => {
   return speaks
 }
 
-/** An object without the generations that its status rightly tells, of it or of what belongs to it; `all`: what there is. */
+/**
+ * An object without the generations that its status reports correctly, of itself or of what belongs to it; `all`: the
+ * existing objects.
+ */
 export const untold = (object: KubeObject, all: ReadonlyArray<KubeObject>): KubeObject => {
   if (!speaks(object)) return object
   const { uid } = object.metadata

@@ -1,12 +1,12 @@
 /**
- * `History`: what a status tells of what has happened, and truthfully: that something failed, and how often.
+ * `History`: what a status truthfully reports about the past: that something failed, and how often.
  *
- * A Pod that died, work that failed, a call to the outside that was refused are things that a custom resource may count and
- * report, as a Job counts its failed Pods. It is no other end than without them. Not so what only the operator can have
- * counted twice: its own deaths and lost answers are nobody's history. Nor is a number history that stands at 2 or more
- * where nothing has gone wrong: it says how much there is, and not how often something has happened; unless it is called
- * one that only grows (`memberCounter`, `nextOrdinal`), or has only grown, and at some rest there was not so much of
- * anything.
+ * A Pod that died, work that failed, an outside call that was refused: a custom resource may count and report such
+ * things, as a Job counts its failed Pods. The end is no different for that. This does not hold for what only the
+ * operator can have counted twice: its own crashes and lost answers are nobody's history. Nor is a number history that
+ * is 2 or more when nothing has gone wrong: it says how much there is, not how often something has happened. Exceptions
+ * are a number whose name says that it only grows (`memberCounter`, `nextOrdinal`), and one that has only grown and at
+ * some rest was not the amount of anything.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -15,7 +15,7 @@ import type { Recording, Rest } from "../recording/Recording.ts"
 import type { State } from "./Canonical.ts"
 import { entriesOf, itemsOf } from "./Outside.ts"
 
-/** Faults that others have had, and how often each may be counted: an outage is met as often as somebody tries. */
+/** Faults that happened to others, and how often each may be counted: an outage is met as often as somebody tries. */
 const others: ReadonlyMap<string, number> = new Map<Kind | ExternalFault, number>([
   ["podFailed", 1],
   ["podRemoved", 1],
@@ -27,22 +27,22 @@ const others: ReadonlyMap<string, number> = new Map<Kind | ExternalFault, number
   ["externalOutage", 50]
 ])
 
-/** What a count of what happens stands at before anything has, at most. */
+/** The maximum of a counter before anything has happened. */
 const first = 1
 
-/** What a number is called that all there ever were have had one of. */
+/** The name of a number of which every object that ever existed got one. */
 const grows = /(?:counter|sequence|serial|ordinal)$/i
 
 const partsOf = (value: unknown): ReadonlyArray<unknown> =>
   itemsOf(value) ?? entriesOf(value)?.map(([, item]) => item) ?? []
 
-/** How long the lists of a value are. */
+/** The lengths of the lists in a value. */
 const lengthsIn = (value: unknown): ReadonlyArray<number> => [
   ...itemsOf(value) === undefined ? [] : [partsOf(value).length],
   ...partsOf(value).flatMap(lengthsIn)
 ]
 
-/** How much there is of something in a value: its numbers, and how long its lists and maps are. */
+/** The amounts in a value: its numbers, and the lengths of its lists and maps. */
 const amountsIn = (value: unknown): ReadonlyArray<number> =>
   typeof value === "number" ? [value] : [partsOf(value).length, ...partsOf(value).flatMap(amountsIn)]
 
@@ -56,7 +56,7 @@ export const numbersIn = (value: unknown, path: string): ReadonlyArray<readonly 
     ? Object.entries(value).flatMap(([key, item]) => numbersIn(item, `${path}.${key}`))
     : []
 
-/** How much there is of anything at a rest, in the eyes of an object. */
+/** The amounts of anything at a rest, as an object may count them. */
 const amountsAt = ({ objects, outside }: Rest, { spec, status }: Told): ReadonlySet<number> => {
   const kinds = new Map<string, number>()
   for (const { kind } of objects) kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
@@ -68,7 +68,7 @@ const amountsAt = ({ objects, outside }: Rest, { spec, status }: Told): Readonly
   ])
 }
 
-/** Where statuses have numbers that only grow, and count nothing that is there: `Box.status.created`. */
+/** Where statuses have numbers that only grow and count nothing that exists: `Box.status.created`. */
 export const counters = ({ kinds, objects, outside, rests }: Recording): ReadonlySet<string> => {
   const points = [...rests.filter((rest) => rest !== undefined), { objects, outside }]
   const found = new Set<string>()
@@ -88,7 +88,7 @@ export const counters = ({ kinds, objects, outside, rests }: Recording): Readonl
   return found
 }
 
-/** Counts may be higher by so many, and there may be more that speaks of a time; all else is the same. */
+/** Counts may be higher by this much, and there may be additional items with a time; everything else must be equal. */
 const tells = (
   wanted: unknown,
   found: unknown,
@@ -115,7 +115,7 @@ const tells = (
 
 const parsed = (member: string) => JSON.parse(member) as Readonly<Record<string, unknown>>
 
-/** Whether all that differs is what statuses of custom resources tell of faults that others have had. */
+/** Whether the only differences are reports, in statuses of custom resources, of faults that happened to others. */
 export const isHistory = (
   run: Recording,
   wanted: State,

@@ -1,25 +1,24 @@
 /**
- * `Identities`: who of several replicas it was.
+ * `Identities`: which of several replicas it was.
  *
- * Which of them leads is chance after any fault. What tells of it (a ConfigMap with the leader's name, a session outside that is
- * the leader's) is as right with another one, if it is that one everywhere: where something still names who led before, it
- * is a difference.
+ * Which of them leads is chance after any fault. What names the leader (a ConfigMap, a session outside) is as right
+ * with another one, if it is the same one everywhere. If something still names the former leader, that is a difference.
  */
 import { isObject } from "../../../schema/JsonValue.ts"
 import type * as Canonical from "./Canonical.ts"
 
-/** Who a replica is in an election. */
+/** The identity of a replica in an election. */
 export const identityOf = (replica: number): string => `replica-${replica}`
 
 const identities = /replica-\d+/g
 
-/** All orders of some items, the given one first. */
+/** All permutations of some items, the given order first. */
 const orders = <A>(items: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   items.length < 2
     ? [items]
     : items.flatMap((item, index) => orders(items.toSpliced(index, 1)).map((others) => [item, ...others]))
 
-/** A value with other texts in the place of its own, keys included. */
+/** A value with its texts replaced, including keys. */
 const reworded = (value: unknown, word: (text: string) => string): unknown => {
   if (typeof value === "string") return word(value)
   if (Array.isArray(value)) return value.map((item) => reworded(item, word))
@@ -29,7 +28,7 @@ const reworded = (value: unknown, word: (text: string) => string): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [word(key), reworded(item, word)]))
 }
 
-/** What a run of several replicas came to, with each of them in the place of another: in every order but its own. */
+/** The result of a run of several replicas with their identities permuted, in every order but its own. */
 export const relabelled = <A extends Canonical.Run>(run: A): ReadonlyArray<A> => {
   const all = [...new Set(run.entries.flatMap((entry) => (entry._tag === "Start" ? [entry.replica] : [])))]
   const [own = [], ...others] = orders(all.sort((a, b) => a - b).map(identityOf))

@@ -1,27 +1,27 @@
 /**
- * `Names`: what chance decides of the names that an operator gives: a hash of a password that was drawn, or of a uid.
+ * `Names`: the random part of names that an operator gives: a hash of a random password, or of a uid.
  *
- * Of two runs without faults, but with other chance, each has a family of objects that the other has not. Where those two
- * are the same but for one part, that part is chance's, in every run. Such names are in a mask, beside paths:
+ * Of two runs without faults but with different randomness, each has a family of objects that the other lacks. If those
+ * two differ in only one part, that part is random in every run. Such names are in a mask, besides paths:
  * `name Secret default/web-…`.
  */
 
-/** Paths, such as `Pod.status.podIP`, that chance decides; and names. */
+/** Random paths, such as `Pod.status.podIP`, and names. */
 export type Mask = ReadonlySet<string>
 
 const prefix = "name "
 
-/** Whether what is in a mask is a name, and no path. */
+/** Whether an entry of a mask is a name rather than a path. */
 export const isName = (masked: string): boolean => masked.startsWith(prefix)
 
-/** What stands for the part that is chance's. */
+/** Stands for the random part. */
 const any = "…"
 
 const part = "[a-z0-9]{2,}"
 
 const drawn = new RegExp(`^${part}$`)
 
-/** How many characters two texts begin with, up to the last sign between words. */
+/** The length of the common prefix of two texts, up to the last separator. */
 const shared = (a: string, b: string): number => {
   let same = 0
   while (same < a.length && a[same] === b[same]) same += 1
@@ -31,7 +31,7 @@ const shared = (a: string, b: string): number => {
 
 const reversed = (text: string): string => [...text].toReversed().join("")
 
-/** Two families as one, if they are the same but for one part; and how much of them is the same. */
+/** Two families as one, if they differ in only one part; and the length of the rest. */
 const joined = (a: string, b: string): { readonly name: string; readonly same: number } | undefined => {
   const begin = shared(a, b)
   const end = shared(reversed(a.slice(begin)), reversed(b.slice(begin)))
@@ -52,7 +52,7 @@ export const differing = (a: Iterable<string>, b: Iterable<string>): ReadonlyArr
   })
 }
 
-/** What every run calls a family, where chance has a part in its name: the family, and the name. */
+/** The common name of a family whose name has a random part: from the family to that name. */
 export const common = (mask: ReadonlySet<string>): ((family: string) => string | undefined) | undefined => {
   const names = [...mask].filter(isName).map((masked) => masked.slice(prefix.length))
   if (names.length === 0) return undefined

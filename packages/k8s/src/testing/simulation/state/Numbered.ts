@@ -1,9 +1,9 @@
 /**
- * `Numbered`: two states that differ in nothing but how far the numbers have gone that names are made of.
+ * `Numbered`: two states that differ only in how far the numbers in names have advanced.
  *
- * Who never gives a name twice notes the next number before, and a process that dies between the two leaves one out. So a
- * number in a status is as good as another one, if in either run it is the last one of a name that was given for that
- * custom resource, or the next. A count of anything else is a difference.
+ * A program that never reuses a name records the next number first; if the process dies in between, that number is
+ * skipped. So a number in a status is as good as another if, in both runs, it is the last number of a name that was
+ * given for that custom resource, or the next one. A count of anything else is a difference.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -15,7 +15,7 @@ type Told = KubeObject & { readonly status?: unknown }
 
 const numbered = /-(\d+)$/
 
-/** The last number of the names that were given for an object: its name comes before it, or it is the owner. */
+/** The last number in the names that were given for an object: they begin with its name, or it is the owner. */
 const lastFor = (run: Recording, { metadata: { name, uid } }: KubeObject): number =>
   Math.max(
     ...calls(run).flatMap(({ object, status }) => {
@@ -26,7 +26,10 @@ const lastFor = (run: Recording, { metadata: { name, uid } }: KubeObject): numbe
     })
   )
 
-/** How far the numbers in the statuses of a kind are from the last ones of names, where that is the same for all: by path. */
+/**
+ * By path, the distance of the numbers in the statuses of a kind from the last numbers in names, if it is the same for
+ * all.
+ */
 const distances = (run: Recording): ReadonlyMap<string, number> => {
   const found = new Map<string, number>()
   const others = new Set<string>()
@@ -41,13 +44,13 @@ const distances = (run: Recording): ReadonlyMap<string, number> => {
   return new Map([...found].filter(([path]) => !others.has(path)))
 }
 
-/** Paths of the numbers that names are made of, in both runs. */
+/** Paths of the numbers for names, in both runs. */
 const nextIn = (one: Recording, two: Recording): ReadonlySet<string> => {
   const [first, second] = [distances(one), distances(two)]
   return new Set([...first].flatMap(([path, distance]) => (second.get(path) === distance ? [path] : [])))
 }
 
-/** A state without them. */
+/** A state without these numbers. */
 const without = (state: Canonical.State, paths: ReadonlySet<string>): Canonical.State => {
   const blank = (value: unknown, path: string): unknown =>
     typeof value === "number" && paths.has(path)
@@ -63,10 +66,10 @@ const without = (state: Canonical.State, paths: ReadonlySet<string>): Canonical.
   )
 }
 
-/** Whether names have numbers that are never given twice, in both runs. */
+/** Whether both runs have numbers in names that are never reused. */
 export const areNumbered = (one: Recording, two: Recording): boolean => nextIn(one, two).size > 0
 
-/** Whether all that differs is how far the numbers of names have gone. */
+/** Whether the only difference is how far the numbers for names have advanced. */
 export const isNumbered = (
   one: Recording,
   two: Recording,

@@ -1,4 +1,4 @@
-/** `Outside`: what an operator keeps outside of the cluster, in a form that two runs can be compared by. */
+/** `Outside`: what an operator keeps outside the cluster, in a form by which two runs can be compared. */
 import { isObject, type JsonObject } from "../../../schema/JsonValue.ts"
 import type { Recording } from "../recording/Recording.ts"
 import { isTime } from "../recording/Times.ts"
@@ -9,7 +9,7 @@ export type Json = null | boolean | number | string | ReadonlyArray<Json> | { re
 
 type Entries<A = unknown> = ReadonlyArray<readonly [string, A]>
 
-/** What is filed under a key, in a map or an object. */
+/** The entries of a map or an object. */
 export const entriesOf = (value: unknown): Entries | undefined =>
   value instanceof Map
     ? [...value].map(([key, item]) => [String(key), item] as const)
@@ -21,7 +21,10 @@ export const entriesOf = (value: unknown): Entries | undefined =>
 export const itemsOf = (value: unknown): ReadonlyArray<unknown> | undefined =>
   value instanceof Set ? [...value] : Array.isArray(value) ? value : undefined
 
-/** A copy of what is kept outside, as it changes in place. What is no map, set, list or plain object is taken as it is. */
+/**
+ * A copy of the outside state, which is changed in place. Anything other than maps, sets, lists and plain objects is
+ * not copied.
+ */
 export const copyOf = (value: unknown): unknown => {
   if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, copyOf(item)]))
   if (value instanceof Set) return new Set([...value].map(copyOf))
@@ -30,7 +33,7 @@ export const copyOf = (value: unknown): unknown => {
   return Object.fromEntries(entriesOf(value)!.map(([key, item]) => [key, copyOf(item)]))
 }
 
-/** The class of something that `copyOf` takes as it is, though it may change in place. */
+/** The class of something that `copyOf` does not copy although it may change in place. */
 export const uncopied = (value: unknown): string | undefined => {
   if (typeof value === "function") return "function"
   if (typeof value !== "object" || value === null || value instanceof Date) return undefined
@@ -48,12 +51,12 @@ const byKey = <A>(entries: Entries<A>): Entries<A> => entries.toSorted(([a], [b]
 
 const asItIs: Rename = (text) => text
 
-/** What is outside of the cluster, without what chance decides. */
+/** The outside state without what is random. */
 const plain = (value: unknown, path: string, mask: Mask, rename: Rename = asItIs): Json => {
   if (mask.has(path)) return "(masked)"
   const entries = entriesOf(value)
   if (entries !== undefined) {
-    // Keys by chance: what counts is what is filed under them.
+    // Random keys: only their values count.
     if (mask.has(`${path}{}`)) return sorted(entries.map(([, item]) => plain(item, `${path}.*`, mask, rename)))
     const named = entries.map(([key, item]) => [rename(key), plain(item, `${path}.${key}`, mask, rename)] as const)
     const alike = new Map(named).size < named.length
@@ -70,17 +73,17 @@ const sorted = (items: ReadonlyArray<Json>): ReadonlyArray<Json> =>
 export const isEmpty = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length === 0
 
-/** What there is outside, by name and what it is filed under; or what it is, in a list. */
+/** What exists outside, by name and key; the items themselves for a list. */
 export const keysOf = (outside: ReadonlyMap<string, unknown>): ReadonlyArray<string> =>
   [...outside].flatMap(([name, value]) => {
     const keys = entriesOf(value)?.map(([key]) => key) ?? itemsOf(value)?.map((item) => JSON.stringify(copyOf(item)))
     return (keys ?? []).map((key) => `${name}: ${key}`)
   })
 
-/** Where it is, as a path of a mask. */
+/** The path of outside state in a mask. */
 export const pathOf = (name: string): string => `outside ${name}`
 
-/** What the outside keeps under a name; what is empty is as good as what was never made. */
+/** What is kept outside under a name; an empty value is equal to none. */
 export const outside = (
   run: Pick<Recording, "outside">,
   name: string,
@@ -92,8 +95,8 @@ export const outside = (
 }
 
 /**
- * Whether what is said of one replica is now said of another: what is counted beside its name (a term, an epoch) may have gone
- * on since, and nothing else.
+ * Whether what named one replica now names another; a count beside the name (a term, an epoch) may have advanced, but
+ * nothing else may differ.
  */
 export const isSucceeded = (wanted: Json, found: Json, rename: Rename): boolean => {
   if (Array.isArray(wanted) && Array.isArray(found)) {
@@ -124,8 +127,8 @@ const wordsIn = (value: Json): ReadonlyArray<string> =>
     : []
 
 /**
- * The same, whichever of several objects was served first: a list of which every item speaks of one of them, by its name, has
- * its items in the order of the names. What was done for one of them stays in its order.
+ * Makes a value independent of which of several objects was served first: a list in which every item names one of them
+ * is ordered by these names. The items for one object keep their order.
  */
 export const whoever = (value: Json, names: ReadonlySet<string>): Json => {
   if (Array.isArray(value)) {

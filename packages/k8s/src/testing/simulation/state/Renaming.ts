@@ -1,8 +1,8 @@
 /**
- * `Renaming`: what objects are called in every run, whatever chance has drawn in this one.
+ * `Renaming`: the common names of objects in all runs, whatever was drawn at random in this one.
  *
- * Uids, generated names and the hashes in the names of what the cluster makes of templates are drawn; so are names that chance
- * has a part in (see `Names`). The numbers of replicas are not drawn, but say nothing.
+ * Uids, generated names and the hashes in names of what the cluster creates from templates are random; so are names
+ * with a random part (see `Names`). The numbers of replicas are not random, but mean nothing.
  */
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { type Recording, seen } from "../recording/Recording.ts"
@@ -10,16 +10,19 @@ import { addressed, addressesOf } from "./Addresses.ts"
 import * as Names from "./Names.ts"
 import type { Mask } from "./Names.ts"
 
-/** What is drawn by chance in a text of a run, in the words of every run. */
+/** Replaces what is random in a text of a run by common names. */
 export type Rename = (text: string) => string
 
-/** Kinds whose controllers call what they make after themselves and a hash of a template, and of the collisions it met. */
+/** Kinds whose controllers name what they create after themselves and a hash of a template and its collisions. */
 export const hashing: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["ReplicaSet", new Set(["Deployment"])],
   ["ControllerRevision", new Set(["StatefulSet", "DaemonSet"])]
 ])
 
-/** The hash in the name of what the cluster has made of a template, which is compared itself: it may have a uid in it. */
+/**
+ * The hash in the name of what the cluster created from a template. The template is compared itself, and may contain a
+ * uid.
+ */
 const hashOf = ({ kind, metadata: { name, ownerReferences } }: KubeObject): string | undefined => {
   const owner = controllerOf({ metadata: { ownerReferences } })
   return owner !== undefined && hashing.get(kind)?.has(owner.kind) === true && name.startsWith(`${owner.name}-`)
@@ -27,7 +30,7 @@ const hashOf = ({ kind, metadata: { name, ownerReferences } }: KubeObject): stri
     : undefined
 }
 
-/** A name, as the base of generated ones, too, without the hash in it. */
+/** A name without the hash in it, also as the base of generated ones. */
 type Unhash = (name: string) => string
 
 const naming = (
@@ -67,10 +70,12 @@ const generated = ({ generateName = "", name }: KubeObject["metadata"], unhash: 
 
 const ordinal = /-\d+$/
 
-/** Puts what every run calls an object in the place of what chance has drawn in this one: uids, parts of them, names. */
+/** Replaces what is random in this run (uids, parts of them, names) by the common name of the object. */
 export const undrawn = (objects: Iterable<KubeObject>): Rename => naming(objects, generated)
 
-/** The same, and the numbers of replicas: which one a replica has depends on which were taken when it was made. */
+/**
+ * The same, including the numbers of replicas: which one a replica has depends on which were taken when it was created.
+ */
 const renamer = (objects: Iterable<KubeObject>): Rename =>
   naming(
     objects,
@@ -78,7 +83,7 @@ const renamer = (objects: Iterable<KubeObject>): Rename =>
     (name) => name.replace(/-\d+((?:-\*)*)$/, "-#$1")
   )
 
-/** What texts that name objects that are there call them, whichever of some replicas each is. */
+/** Replaces names of existing objects in texts, without distinguishing replicas. */
 export const whichever = (objects: ReadonlyArray<KubeObject>): Rename => {
   const rename = renamer(objects)
   const address = addressed(addressesOf(objects, { entries: [], objects: [] }), (object) => familyOf(object, rename))
@@ -88,8 +93,8 @@ export const whichever = (objects: ReadonlyArray<KubeObject>): Rename => {
 const renamers = new WeakMap<Recording["entries"], Map<Mask | undefined, Rename>>()
 
 /**
- * `renamer` of a run that is over: what there was at any time of it is among its entries. With a mask, of names that chance
- * decides, too.
+ * `renamer` for a finished run, whose entries contain everything that ever existed. With a mask, also for names with a
+ * random part.
  */
 export const renamerOf = (run: Pick<Recording, "entries" | "objects">, mask?: Mask): Rename => {
   const common = mask && Names.common(mask)
@@ -103,7 +108,7 @@ export const renamerOf = (run: Pick<Recording, "entries" | "objects">, mask?: Ma
   return made
 }
 
-/** `renamer`, and whose the addresses are that there ever were. */
+/** `renamer`, including the owners of all addresses that ever existed. */
 const withAddresses = (run: Pick<Recording, "entries" | "objects">): Rename => {
   const objects = seen(run)
   const rename = renamer(objects)
@@ -111,7 +116,7 @@ const withAddresses = (run: Pick<Recording, "entries" | "objects">): Rename => {
   return (text) => address(rename(text))
 }
 
-/** The same, and what every run calls the families whose names chance has a part in. */
+/** The same, including the common names of families with a random part. */
 const namingToo = (
   run: Pick<Recording, "entries" | "objects">,
   common: (family: string) => string | undefined
@@ -127,6 +132,6 @@ const namingToo = (
   return (text) => names.get(text) ?? rename(text)
 }
 
-/** Kind, namespace and name of an object, in the words of every run. */
+/** Kind, namespace and common name of an object. */
 export const familyOf = ({ kind, metadata }: KubeObject, rename: Rename): string =>
   `${kind} ${metadata.namespace === undefined ? "" : `${rename(metadata.namespace)}/`}${rename(metadata.name)}`

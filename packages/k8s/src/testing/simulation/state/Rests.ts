@@ -1,9 +1,9 @@
 /**
- * `Rests`: what there was when all had come to rest, after each step but the last.
+ * `Rests`: the state when everything had come to rest, after each step but the last.
  *
- * What a fault has done may be hidden by a later step: the last "delete" takes away what was lost or left over before.
- * Where there was something else at a rest than without faults, the story that ends there is worth a run of its own,
- * which the oracles judge: what is seen here alone accuses nobody.
+ * A later step may hide what a fault has done: the final "delete" removes what was lost or left over before. If the
+ * state at a rest differs from that without faults, the story that ends there is worth a run of its own, which the
+ * oracles judge. The difference alone is no complaint.
  */
 import { calls, type Recording, type Rest } from "../recording/Recording.ts"
 import { timeless } from "../recording/Times.ts"
@@ -15,7 +15,7 @@ import { relabelled } from "./Identities.ts"
 import { outside } from "./Outside.ts"
 import { swapped } from "./Swapped.ts"
 
-/** A state with what there is outside, as if that were objects, too. */
+/** A state that includes the outside, as if that consisted of objects. */
 export const everything = (run: Canonical.Run, mask: Canonical.Mask): Canonical.State =>
   new Map([
     ...Canonical.state(run, mask),
@@ -48,14 +48,14 @@ export function* states(
   for (const rest of run.rests) if (rest !== undefined) yield stateOf(runOf(run, rest), mask)
 }
 
-/** A rest without faults, in a form to be compared with. */
+/** A rest without faults, in comparable form. */
 export interface Known {
   readonly mask: Canonical.Mask
   readonly state: Canonical.State
   readonly text: string
-  /** How often it speaks of addresses that nobody has any more. */
+  /** How often it mentions addresses that belong to nothing any more. */
   readonly stray: number
-  /** Places of what chance decides that hold the same. */
+  /** Places that hold the same random text. */
   readonly tied: Drawn.Tied
 }
 
@@ -70,7 +70,7 @@ const textOf = (run: Canonical.Run, mask: Canonical.Mask): string => {
   ])
 }
 
-/** The rests of a run without faults; `other` is the same with other chance, `end` what that decides in the end. */
+/** The rests of a run without faults; `other` is a run with different randomness, `end` the mask of the end state. */
 export const known = (run: Recording, other: Recording, end: Canonical.Mask): ReadonlyArray<Known | undefined> => {
   const masks = [end]
   return run.rests.map((rest, index) => {
@@ -98,13 +98,13 @@ const differs = (run: Canonical.Run, { mask, state, stray, text, tied }: Known):
   return tied.some(([a, b]) => drawn.has(a) && drawn.has(b) && drawn.get(a) !== drawn.get(b))
 }
 
-/** Whether there was something else at a rest; not if nobody waited for it. */
+/** Whether the state at a rest was different; false if nobody waited for it. */
 const isOther = (run: Recording, index: number, expected: Known | undefined): boolean => {
   const rest = run.rests[index]
   return expected !== undefined && rest !== undefined && differs(runOf(run, rest), expected)
 }
 
-/** Whether something was not there at a rest, or was otherwise, whatever else there was. */
+/** Whether something was missing at a rest or was different, regardless of what else existed. */
 export const isLess = (run: Recording, index: number, expected: Known | undefined): boolean => {
   const rest = run.rests[index]
   if (expected === undefined || rest === undefined) return false
@@ -126,13 +126,16 @@ export const isLess = (run: Recording, index: number, expected: Known | undefine
   })
 }
 
-/** After how many steps there was something else; rests that nobody waited for are passed over. */
+/** The number of steps after which the state was different; rests that nobody waited for are skipped. */
 export const astray = (run: Recording, all: ReadonlyArray<Known | undefined>): number | undefined => {
   const step = all.findIndex((expected, index) => isOther(run, index, expected))
   return step < 0 ? undefined : step + 1
 }
 
-/** After how many steps there are more objects at rest than without faults to which the operator has had names given. */
+/**
+ * The number of steps after which there are more objects at rest than without faults with names generated for the
+ * operator.
+ */
 export const doubled = (run: Recording, reference: Recording): number | undefined => {
   const counted = (recording: Recording): ReadonlyArray<number | undefined> => {
     const own = new Set(
@@ -147,10 +150,10 @@ export const doubled = (run: Recording, reference: Recording): number | undefine
   return step < 0 ? undefined : step + 1
 }
 
-/** How much of a status is told, in characters: what is wrong is often in its last condition. */
+/** How much of a status is shown, in characters: the problem is often in the last condition. */
 const longest = 500
 
-/** What the custom resources say of themselves at the rest after a step, for a person. */
+/** What the statuses of custom resources say at the rest after a step, for a person. */
 export const statusesAfter = (run: Recording, step: string): string => {
   const taken = run.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
   const { objects } = run.rests[taken.indexOf(step)] ?? run

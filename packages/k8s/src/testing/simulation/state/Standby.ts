@@ -1,9 +1,9 @@
 /**
- * `Standby`: what stays beside what has come after it, because somebody wants it there.
+ * `Standby`: what stays beside its successor because the operator wants it there.
  *
- * Of two that take turns (blue and green) one may stand by, at full size, for people to go back to. How a story ends
- * does not tell it from one that was forgotten. But whoever wants it looks after it: he asks for it when his process starts,
- * or makes it again where somebody removes it.
+ * Of two that take turns (blue and green), one may stand by at full size, so that people can switch back. The end of a
+ * story does not distinguish it from one that was forgotten. But an operator that wants it looks after it: it requests
+ * it when its process starts, or creates it again when somebody removes it.
  */
 import * as RegExp from "effect/RegExp"
 import type { Point } from "../recording/Fault.ts"
@@ -13,7 +13,7 @@ import type { State } from "./Canonical.ts"
 const nameOf = (family: string): ReadonlyArray<string> =>
   family.slice(Math.max(family.indexOf(" "), family.lastIndexOf("/")) + 1).split("-")
 
-/** What one of a kind was made with, in the words of another whose name has as many parts. */
+/** What an object of a kind was created with, with its name replaced by that of another with as many parts. */
 const inWordsOf = (member: string, one: string, other: string): string => {
   const { metadata: _, status: __, ...made } = JSON.parse(member) as Readonly<Record<string, unknown>>
   const theirs = nameOf(other)
@@ -28,8 +28,8 @@ const inWordsOf = (member: string, one: string, other: string): string => {
 }
 
 /**
- * The families that one takes turns with: of the two, one is as the other would be if all steps had come at once, and one is
- * as it was.
+ * The families with which one takes turns: one of the two is as the other would be if all steps had come at once, and
+ * one is as it was.
  */
 export const turnsWith = (family: string, state: State, atOnce: State): ReadonlyArray<string> => {
   const kind = family.slice(0, family.indexOf(" ") + 1)
@@ -58,7 +58,7 @@ export const isLookedAfter = (
   const again = faulty({ _tag: "Step", at: run.steps.length, fault: "restarted" })
   const since = again.entries.find(({ _tag }) => _tag === "Fault")?.at ?? Infinity
   if (calls(again).some((call) => call.at > since && accepted(call) && isOf(call))) return true
-  // What is removed is so at the next rest: it has to be the last.
+  // It is removed at the next rest, so this must be the last one.
   const last = calls(run).findLast((call) => accepted(call) && isOf(call))
   if (last === undefined || last.at < run.steps.at(-1)!) return false
   const removed = faulty({ _tag: "Call", at: last.n, fault: "removed" })

@@ -1,12 +1,12 @@
 /**
- * `Stations`: lists in a status that tell what an object has passed through.
+ * `Stations`: lists in a status that record what an object has passed through.
  *
- * Where it has come to rest, everybody has seen it; what it was in between (`Rolling`, before `Running`) nobody has to have
- * seen, and with faults it may be so twice. Of such a list, which only grows, what counts is where all was at rest, in its
- * order. What speaks of something that is there is no past: members, Pods, addresses are compared as they are.
+ * Everybody has seen the states in which it was at rest. Those in between (`Rolling`, before `Running`) may have been
+ * missed, or with faults seen twice. So of such a list, which only grows, only the states at rest count, in order.
+ * Items that name something that exists are not the past: members, Pods and addresses are compared as they are.
  *
- * Where people do not wait with a step, what such a list tells of the rest before it (`{ version: 1, state: Completed }`) may
- * be told otherwise (`Partial`), or not at all: there was no such rest.
+ * If people do not wait with a step, what such a list says about the rest before it
+ * (`{ version: 1, state: Completed }`) may be different (`Partial`) or missing: there was no such rest.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -17,13 +17,13 @@ import { entriesOf, itemsOf } from "./Outside.ts"
 
 type List = ReadonlyArray<unknown>
 
-/** Where it is: of which object, and where in its status. */
+/** The place of a list: its object, and its path in the status. */
 const placeOf = ({ kind, metadata: { name, namespace } }: KubeObject, path: string): string =>
   `${kind} ${namespace ?? ""}/${name} ${path}`
 
 const statusOf = (object: KubeObject): unknown => (object as { readonly status?: unknown }).status
 
-/** A value with other lists in the place of some. */
+/** A value with some lists replaced. */
 const relisted = (value: unknown, path: string, change: (list: List, path: string) => List): unknown => {
   if (Array.isArray(value)) return change(value, path)
   if (!isObject(value)) return value
@@ -42,19 +42,19 @@ const listsOf = (object: KubeObject): ReadonlyMap<string, List> => {
 
 const textOf = (item: unknown): string => timeless(JSON.stringify(item))
 
-/** The texts in a value, but for times. */
+/** The texts in a value, without times. */
 const textsIn = (value: unknown): ReadonlyArray<string> =>
   typeof value === "string"
     ? isTime(value) ? [] : [value]
     : [...itemsOf(value) ?? (entriesOf(value) ?? []).map(([, item]) => item)].flatMap(textsIn)
 
-/** An object without what the cluster writes down of it: versions, revisions. */
+/** An object without what the cluster records about it: versions, revisions. */
 const unnoted = ({ metadata: { labels, name }, ...rest }: KubeObject): object => ({
   ...rest,
   metadata: { labels, name }
 })
 
-/** Whether an item of a list speaks of nothing that is there. */
+/** Whether an item of a list names nothing that exists. */
 const pastOf = ({ objects, outside }: Pick<Recording, "objects" | "outside">, object: KubeObject, path: string) => {
   const rest = relisted(statusOf(object), "status", (other, at) => (at === path ? [] : other))
   const told = [...objects.filter((other) => other !== object), { ...object, status: rest }].map(unnoted)
@@ -65,7 +65,7 @@ const pastOf = ({ objects, outside }: Pick<Recording, "objects" | "outside">, ob
   }
 }
 
-/** Stations by place: what a list ended with at a rest. */
+/** Stations by place: what the list ended with at a rest. */
 type Stations = ReadonlyMap<string, ReadonlySet<string>>
 
 const stations = ({ kinds, objects, outside, rests }: Recording): Stations => {
@@ -87,7 +87,7 @@ const stations = ({ kinds, objects, outside, rests }: Recording): Stations => {
   return found
 }
 
-/** What a run came to, with no more than their stations in such lists. */
+/** The result of a run, with such lists reduced to their stations. */
 const reduced = (run: Canonical.Run, known: Stations): Canonical.Run => ({
   ...run,
   objects: run.objects.map((object) => {
@@ -100,7 +100,9 @@ const reduced = (run: Canonical.Run, known: Stations): Canonical.Run => ({
   })
 })
 
-/** Two runs, the second as it is to be, with no more than stations in the lists that tell of them; nothing without such. */
+/**
+ * Two runs, the second being the expected one, with such lists reduced to their stations; undefined if there are none.
+ */
 export const ofBoth = (run: Recording, expected: Recording): readonly [Canonical.Run, Canonical.Run] | undefined => {
   const known = stations(expected)
   return known.size === 0 ? undefined : [reduced(run, known), reduced(expected, known)]
@@ -112,13 +114,13 @@ const without = (list: List, other: List): List => {
   return list.filter((item) => !texts.has(textOf(item)))
 }
 
-/** What a list in an object's status was at the rest after a step; nothing before there was any. */
+/** A list in an object's status at the rest after a step; empty if there was none yet. */
 const listAt = ({ rests }: Recording, { metadata: { uid } }: KubeObject, path: string, step: number): List => {
   const then = rests[step]?.objects.find(({ metadata }) => metadata.uid === uid)
   return then === undefined ? [] : listsOf(then).get(path) ?? []
 }
 
-/** A run with the lists that are expected where they differ in nothing but what they tell of rests that never were. */
+/** A run with the expected lists where they differ only in what they say about rests that did not happen. */
 export const unrested = <A extends Recording>(run: A, expected: Recording): A => {
   if (run.hurried.length === 0 || run.steps.length !== expected.steps.length) return run
   const objects = run.objects.map((object) => {

@@ -1,24 +1,24 @@
 /**
- * `Swapped`: two states that differ in nothing but who got which of several values.
+ * `Swapped`: two states that differ only in which object got which of several values.
  *
- * Addresses, ports, numbers, objects of a pool are given out as they are asked for, and faults change who asks first. One
- * state is the other with some of those values in each other's places, wherever they are: what is only half exchanged, or
- * what people have asked for by name, stays a difference. Who had the other one may be gone: then both were there at a
- * rest before, and exchanged; or, where a step did not wait, what he had was free before another was given out.
+ * Addresses, ports, numbers and objects of a pool are given out on request, and faults change who asks first. One state
+ * equals the other with some of these values exchanged everywhere. A value that is only partly exchanged, or that
+ * people asked for by name, remains a difference. The object that had the other value may be gone: then both existed at
+ * an earlier rest, exchanged; or, if a step did not wait, its value was free before another was given out.
  */
 import { isObject } from "../../../schema/JsonValue.ts"
 import type { Json, State } from "./Canonical.ts"
 
-/** Which value is in the place of which. */
+/** From a value to the one that replaces it. */
 type Exchange = Map<Json, Json>
 
-/** What is given out has a number in it, or is an object: a phase is neither. */
+/** A value that is given out contains a digit or is an object: a phase is neither. */
 const isGiven = (value: Json | undefined, objects: ReadonlySet<string>): boolean =>
   typeof value === "number" || (typeof value === "string" && (/\d/.test(value) || objects.has(value)))
 
 const nameOf = (family: string): string => family.slice(Math.max(family.lastIndexOf("/"), family.indexOf(" ")) + 1)
 
-/** Puts down what is in the place of what; false if that is not all there is to it. */
+/** Records which value replaces which; false if there are other differences. */
 const match = (
   one: Json | undefined,
   two: Json | undefined,
@@ -31,7 +31,7 @@ const match = (
       one.every((item, index) => match(item as Json, two[index] as Json, exchange, objects))
   }
   if (isObject(one) && isObject(two)) {
-    // What is filed under what was given out is looked at once that is known.
+    // The entries under exchanged keys are compared once the exchange is known.
     return Object.keys(one).every((key) =>
       !(key in two) || match(one[key] as Json, two[key] as Json, exchange, objects)
     )
@@ -42,7 +42,7 @@ const match = (
   return true
 }
 
-/** Whether the same values are given out, each to another; or some that were given back before they were. */
+/** Whether the same values are given out, each to another object; or some that had been given back. */
 const isExchange = (exchange: Exchange, free: ReadonlySet<Json>): boolean => {
   const given = new Set(exchange.values())
   const isPermutation = exchange.size > 1 && [...exchange.keys()].every((key) => given.has(key))
@@ -50,7 +50,7 @@ const isExchange = (exchange: Exchange, free: ReadonlySet<Json>): boolean => {
   return given.size === exchange.size && (isPermutation || isFree)
 }
 
-/** What somebody had in some states who is gone in the end, and nobody has then. */
+/** Values of objects that existed in earlier states and are gone at the end, and that nothing has then. */
 const givenBack = (earlier: Iterable<State>, end: State): ReadonlySet<Json> => {
   const gone = [...earlier].flatMap((state) =>
     [...state].flatMap(([family, members]) => (end.has(family) ? [] : members))
@@ -80,11 +80,11 @@ const exchanged = (value: Json, exchange: Exchange, path = ""): Json => {
         .sort(([a], [b]) => (a < b ? -1 : 1))
     )
   }
-  // An object stays the one it is, whoever has it now.
+  // An object keeps its name, whoever has it now.
   return path === ".metadata.name" ? value : exchange.get(value) ?? value
 }
 
-/** Who has what, as texts: not what it is called itself. */
+/** The values that an object has, as texts, without its own name. */
 const holds = (member: string): ReadonlySet<unknown> => {
   const all = new Set<unknown>()
   JSON.stringify({ ...JSON.parse(member) as object, metadata: undefined }, (_, value: unknown) => {
@@ -97,7 +97,7 @@ const holds = (member: string): ReadonlySet<unknown> => {
 const differs = (family: string, expected: State, actual: State): boolean =>
   JSON.stringify(expected.get(family)) !== JSON.stringify(actual.get(family))
 
-/** Whether, of two objects that name each other, the one is said to have another one, and the other does not know. */
+/** Whether, of two objects that name each other, one names another object now and the other does not. */
 const isOneSided = (expected: State, actual: State, exchange: Exchange): boolean => {
   const given = new Set<unknown>([...expected.keys()].filter((family) => differs(family, expected, actual)).map(nameOf))
   return [...expected].some(([family, members]) =>
@@ -108,7 +108,7 @@ const isOneSided = (expected: State, actual: State, exchange: Exchange): boolean
 
 const nobody: Exchange = new Map()
 
-/** Whether the second state is the first with these values in each other's places. */
+/** Whether the second state is the first with these values exchanged. */
 const isSame = (expected: State, actual: State, exchange: Exchange): boolean =>
   actual.size === expected.size && !isOneSided(expected, actual, exchange) &&
   [...expected].every(([family, members]) => {
@@ -119,7 +119,7 @@ const isSame = (expected: State, actual: State, exchange: Exchange): boolean =>
     return JSON.stringify(now) === JSON.stringify(wanted)
   })
 
-/** The values that are in each other's places, if that is all that differs: numbers and the like, or objects, too. */
+/** The exchanged values, if nothing else differs: numbers and the like, or objects too. */
 const exchangeOf = (expected: State, actual: State, free: ReadonlySet<Json>): Exchange | undefined =>
   exchangeAmong(expected, actual, free, new Set()) ??
     exchangeAmong(expected, actual, free, new Set([...expected.keys()].map(nameOf)))
@@ -142,13 +142,13 @@ const exchangeAmong = (
   return isExchange(exchange, free) && isSame(expected, actual, exchange) ? exchange : undefined
 }
 
-/** Whether the second state is the first with some values that were given out in each other's places. */
+/** Whether the second state is the first with some given-out values exchanged. */
 export const swapped = (
   expected: State,
   actual: State,
   /** The same two, at rests before. */
   before: Iterable<readonly [expected: State, actual: State]> = [],
-  /** Where a step did not wait: the first one at all rests before. */
+  /** If a step did not wait: the first state at all earlier rests. */
   earlier: Iterable<State> = []
 ): boolean => {
   if (exchangeOf(expected, actual, givenBack(earlier, expected)) !== undefined) return true
