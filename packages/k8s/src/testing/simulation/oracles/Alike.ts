@@ -1,10 +1,11 @@
 /**
- * `Alike`: of two custom resources that ask for the same, each has what there is for the one.
+ * `Alike`: if two custom resources ask for the same, each gets what one alone gets.
  *
- * A story has often but one of a kind, and a selector that all of the kind share shows in nothing then. So it is told once
- * more, with another one like it, which goes again. There is as much for that one as for the first, and the first keeps what
- * it has. Not where there is to be but one: what the spec or the program has one name for, for both; nor where it is said
- * that the second has nothing. A metamorphic relation between two runs, as Chen has them (1998).
+ * A story often has only one object of a kind, so a selector that all objects of the kind share goes unnoticed. So the
+ * story is run again with a second object like the first, which is deleted again. The second must get as much as the
+ * first, and the first must keep what it has. This does not apply if there can be only one: if the spec or the program
+ * has one name for both; nor if the status says that the second has nothing. A metamorphic relation between two runs
+ * (Chen, 1998).
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isPaused } from "../recording/Excuses.ts"
@@ -33,8 +34,8 @@ const isOf = ({ metadata: { uid } }: KubeObject) => ({ metadata: { ownerReferenc
   ownerReferences.some((owner) => owner.uid === uid)
 
 /**
- * What there is of an object's own, by kind: how many. Only of kinds whose objects have generated names: any other name may be
- * the program's own for what it has one of.
+ * What belongs to an object, by kind, as counts. Only kinds whose objects have generated names count: any other name
+ * may be the program's own, for something of which it has only one.
  */
 const ownOf = (objects: ReadonlyArray<KubeObject>, owner: KubeObject): ReadonlyMap<string, number> => {
   const own = Map.groupBy(objects.filter(isOf(owner)), ({ kind }) => kind)
@@ -44,7 +45,7 @@ const ownOf = (objects: ReadonlyArray<KubeObject>, owner: KubeObject): ReadonlyM
   )
 }
 
-/** What it has as it is asked for: where people want that at once, there is no history. */
+/** What the object has as it is asked for: if people ask for that at once, there is no history. */
 const wantedOf = (run: Recording, { hasty }: Reference, object: KubeObject): ReadonlyMap<string, number> => {
   const own = ownOf(run.objects, object)
   if (run.steps.length < 2 || own.size === 0) return own
@@ -54,14 +55,17 @@ const wantedOf = (run: Recording, { hasty }: Reference, object: KubeObject): Rea
   return new Map([...own].map(([kind, count]) => [kind, Math.min(count, atOnce.get(kind) ?? 0)]))
 }
 
-/** Whether something has one name for both of them: it is asked for once more, or has another owner then. */
+/** Whether both share something under one name: it is requested again, or gets another owner. */
 const isShared = (told: Recording, since: number, owner: KubeObject): boolean =>
   calls(told).some(({ at, request: { method }, status }) => at >= since && method === "POST" && status === 409) ||
   [...writes(told)].some(({ after, at, before, type }) =>
     at >= since && type === "MODIFIED" && before !== undefined && isOf(owner)(before) && !isOf(owner)(after)
   )
 
-/** Whether people have given a name to anything that the operator made, or a label: who asks for the same has the same. */
+/**
+ * Whether people have given something that the operator created a name or a label: then a second object that asks for
+ * the same gets the same.
+ */
 const isNamed = (run: Recording, object: Fields): boolean => {
   const words = new Set(textsIn(object.spec))
   const isOwn = isOf(object)
@@ -72,11 +76,11 @@ const isNamed = (run: Recording, object: Fields): boolean => {
   })
 }
 
-/** Words, of a state or a reason. */
+/** The words of a status, such as states and reasons. */
 const wordsOf = ({ status }: Fields): ReadonlyArray<string> =>
   textsIn(status).filter((text) => /^[A-Za-z]+$/.test(text))
 
-/** Whether a status tells that there is less than in another: by a word that is not there, or a smaller number. */
+/** Whether a status reports less than another: by a word that is missing there, or by a smaller number. */
 const tellsOfLess = (less: Fields, more: Fields): boolean => {
   const words = new Set(wordsOf(more))
   const numbers = new Map(numbersIn(more.status, ""))
@@ -84,7 +88,7 @@ const tellsOfLess = (less: Fields, more: Fields): boolean => {
     numbersIn(less.status, "").some(([path, number]) => !/generation/i.test(path) && number < (numbers.get(path) ?? 0))
 }
 
-/** The first kind of which there is less than there was. */
+/** The first kind of which there is less than before. */
 const fewer = (
   wanted: ReadonlyMap<string, number>,
   found: ReadonlyMap<string, number>

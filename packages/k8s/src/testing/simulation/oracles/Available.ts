@@ -1,14 +1,14 @@
 /**
- * `Available`: who is served is not kept waiting for nothing.
+ * `Available`: clients are not kept waiting without need.
  *
- * Two runs that come to the same end may still differ in how much was there meanwhile: a rollout that replaces one Pod after
- * the other, and after a restart takes the next before the last is ready, serves fewer for a while. For each step and each
- * object at the root of Pods the fewest that were ready from the step until the next one are compared.
+ * Two runs with the same end may differ in how much was available meanwhile: a rollout replaces one Pod after the
+ * other, and after a restart it takes the next one before the last is ready, so fewer serve for a while. For each step
+ * and each object at the root of Pods, the smallest number of ready Pods from the step until the next one is compared.
  *
- * And a run without faults may keep clients waiting that need not: a Service is turned from Pods that are ready to others
- * that are to be; or two owners' Services each send clients to the other's.
+ * Even a run without faults may keep clients waiting without need: a Service is switched from Pods that are ready to
+ * others that are not yet; or the Services of two owners send clients to each other's Pods.
  *
- * Source: a Pod serves when it is ready and not on its way out, as EndpointSlices tell it (KEP-752).
+ * Source: a Pod serves when it is ready and not terminating, as in EndpointSlices (KEP-752).
  */
 import { controllerOf, isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import type { Pod, Service } from "../../../kinds/core.v1.ts"
@@ -19,13 +19,13 @@ import { isOver, type Recording } from "../recording/Recording.ts"
 import { conditionsOf, name, writes } from "../recording/Writes.ts"
 import type { Oracle } from "./Oracle.ts"
 
-/** How many of somebody's Pods were ready: when a step was taken, and at least until the next one. */
+/** How many Pods of an object were ready: when a step was taken, and the minimum until the next one. */
 interface Ready {
   readonly first: number
   least: number
 }
 
-/** By step, and by the object at the root. */
+/** By step, and by the root object. */
 type Course = ReadonlyArray<ReadonlyMap<string, Ready>>
 
 const isReady = (pod: KubeObject): boolean =>
@@ -68,7 +68,7 @@ const courseOf = (run: Recording): Course => {
         if (now !== undefined) now.least = Math.min(now.least, pods.size)
       }
     }
-    // What is gone still says whose its Pods are.
+    // An object that is gone still says whose its Pods are.
     objects.set(uid, object)
   }
   return out
@@ -82,7 +82,7 @@ const known = (run: Recording): Course => {
   return course
 }
 
-/** Faults that take Pods away themselves, or what they belong to. */
+/** Faults that themselves take away Pods or their owners. */
 const taking: ReadonlySet<Kind> = new Set<Kind>([
   "podFailed",
   "podRemoved",
@@ -92,11 +92,11 @@ const taking: ReadonlySet<Kind> = new Set<Kind>([
   "workFails"
 ])
 
-/** Whether Pods may be away, or seem to be there, for no reason of the operator's. */
+/** Whether Pods may be away, or seem to exist, for reasons other than the operator. */
 const isTaken = (run: Recording): boolean =>
   run.entries.some((entry) => entry._tag === "Fault" && (blinds(entry.point) || taking.has(entry.point.fault)))
 
-/** No more of somebody's Pods are away at once than without faults. */
+/** No more Pods of an object are unavailable at once than without faults. */
 const asAvailable: Oracle = {
   name: "availability is kept",
   judge: (run, { recording }) => {
@@ -117,13 +117,13 @@ const asAvailable: Oracle = {
   }
 }
 
-/** A Service that was turned away from Pods that were ready, for as long as nobody is where it was turned to. */
+/** A Service that was switched away from ready Pods, until there are Pods where it was switched to. */
 interface Turned {
   readonly service: Service
   readonly ready: number
 }
 
-/** A Service is turned to other Pods when they are ready, not before. */
+/** A Service is switched to other Pods when they are ready, not before. */
 const served: Oracle = {
   name: "Services select only ready Pods",
   judge: (run) => {
@@ -172,7 +172,7 @@ const rootIn = (objects: ReadonlyMap<string, KubeObject>, { metadata: { ownerRef
   return above
 }
 
-/** Of two custom resources of a kind not each has a Service that sends its clients to the Pods of the other. */
+/** Two custom resources of a kind do not each have a Service that sends its clients to the Pods of the other. */
 const apart: Oracle = {
   name: "Services select only their own Pods",
   judge: (run) => {

@@ -1,10 +1,10 @@
 /**
- * `Departed`: whom an operator tells of is there.
+ * `Departed`: what an operator names exists.
  *
- * A list of members is written anew where there are more or fewer; where one has come in another's place it names who is
- * gone. Every run calls both the same (names are drawn, or counted), so that the ends do not differ. What names somebody at a
- * place where without faults all that are named are there, names nobody who is gone. One that names more than without faults
- * may tell a history: of those who came one after the other. Addresses are names, too: another Pod has another one.
+ * A list of members is rewritten if there are more or fewer of them. If one has replaced another, it still names the
+ * one that is gone. Every run calls both the same (names are random or counted), so the ends do not differ. If
+ * everything that a place names exists without faults, it must name nothing that is gone. A place that names more than
+ * without faults may be a history of successive objects. Addresses are names too: another Pod has another address.
  *
  * Source: the tutorial of the Operator SDK, whose `status.nodes` is compared name by name.
  */
@@ -18,23 +18,26 @@ import { addressesOf } from "../state/Addresses.ts"
 import * as Canonical from "../state/Canonical.ts"
 import type { Oracle } from "./Oracle.ts"
 
-/** Who is named at a place. */
+/** What is named at a place. */
 interface Named {
   readonly teller: string
   readonly path: string
   readonly all: Set<string>
-  /** Kinds of those who are there. */
+  /** Kinds of the named objects that exist. */
   readonly there: Set<string>
   readonly gone: Map<string, KubeObject>
 }
 
-/** What the operator says in an object: in what it has made all but the status, of a custom resource only that. */
+/**
+ * What the operator writes in an object: everything but the status in what it created, only the status in a custom
+ * resource.
+ */
 const saidIn = (object: KubeObject, run: Recording): unknown => {
   const { apiVersion: _, kind, metadata: __, status, ...rest } = object as KubeObject & { readonly status?: unknown }
   return run.kinds.includes(kind) ? { status } : rest
 }
 
-/** The kinds of what there is at the end of a run under each name, and under each address. */
+/** The kinds of the objects at the end of a run, by name and by address. */
 const living = (run: Recording): ReadonlyMap<string, ReadonlySet<string>> => {
   const kinds = new Map<string, Set<string>>()
   const note = (word: string, kind: string) => kinds.set(word, (kinds.get(word) ?? new Set()).add(kind))
@@ -43,7 +46,7 @@ const living = (run: Recording): ReadonlyMap<string, ReadonlySet<string>> => {
   return kinds
 }
 
-/** What was there under names and addresses that nothing has any more. */
+/** What existed under names and addresses that nothing has any more. */
 const departedOf = (run: Recording, there: ReadonlyMap<string, unknown>): ReadonlyMap<string, KubeObject> => {
   const all = seen(run)
   const known = [
@@ -53,7 +56,7 @@ const departedOf = (run: Recording, there: ReadonlyMap<string, unknown>): Readon
   return new Map(known.filter(([word, { kind }]) => !there.has(word) && kind !== "Event"))
 }
 
-/** Who is named in what the operator says at the end of a run, by what every run calls the place. */
+/** What the operator names at the end of a run, by the place as every run calls it. */
 const named = (run: Recording, mask: Canonical.Mask): ReadonlyMap<string, Named> => {
   const there = living(run)
   const gone = departedOf(run, there)
@@ -85,7 +88,7 @@ const named = (run: Recording, mask: Canonical.Mask): ReadonlyMap<string, Named>
     }
   }
   for (const object of run.objects) {
-    // An Event tells what was.
+    // An Event describes the past.
     if (object.kind === "Event") continue
     if (run.kinds.includes(object.kind) || made.has(object.metadata.uid)) walk(saidIn(object, run), "", object)
   }

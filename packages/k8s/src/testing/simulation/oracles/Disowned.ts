@@ -1,16 +1,16 @@
 /**
- * `Disowned`: what goes on by itself since the operator has deleted whom the cluster had made it for.
+ * `Disowned`: what keeps working after the operator deleted the object for which the cluster created it.
  *
- * A deletion that orphans (`propagationPolicy`, and that of a Job by default) takes along nothing of what is below: it is for
- * whoever puts something in the place of what goes, with a selector that takes it over. Where nobody does, Pods run on that
- * nobody knows of. Where the last custom resource is gone, "nothing left behind" tells of that.
+ * A deletion that orphans (`propagationPolicy`; the default for a Job) leaves everything below in place, for a
+ * successor that takes it over with a selector. If there is none, Pods keep running that nobody knows. If the last
+ * custom resource is gone, the oracle "nothing left behind" reports this.
  */
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { taken } from "../recording/Excuses.ts"
 import { isOver, line, type Recording } from "../recording/Recording.ts"
 import { name, writes } from "../recording/Writes.ts"
 
-/** Kinds that work, which the cluster makes for others. */
+/** Kinds that do work, and that the cluster creates for others. */
 const working: ReadonlySet<string> = new Set(["ReplicaSet", "Job", "Pod"])
 
 /** What the operator has deleted, and how, by uid. */
@@ -22,7 +22,7 @@ const deletions = (run: Recording): ReadonlyMap<string, string> => {
   return found
 }
 
-/** What is nobody's any more, and works, as a complaint. */
+/** Whatever belongs to nobody any more and still works, as a complaint. */
 export const disowned = (run: Recording): string | undefined => {
   if (taken(run) || !run.objects.some((object) => run.kinds.includes(object.kind) && !isTerminating(object))) {
     return undefined

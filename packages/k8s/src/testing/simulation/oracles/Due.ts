@@ -1,20 +1,20 @@
 /**
- * `Due`: work that is done because its time has come, once an hour or less often: a certificate that is issued again, a
- * report, a password that changes.
+ * `Due`: work that is done because its time has come, once an hour or less often: a renewed certificate, a report, a
+ * password rotation.
  */
 import { type Call, calls, type Entry, type Recording } from "../recording/Recording.ts"
 
-/** How long, in milliseconds, such work is apart at least: an hour, less what a schedule and its first time differ by. */
+/** Minimum interval of such work, in milliseconds: an hour, less the offset between a schedule and its first time. */
 const apart = 50 * 60_000
 
-/** How long, in milliseconds, it may take: what is written meanwhile belongs to it. */
+/** How long such work may take, in milliseconds: whatever is written meanwhile is part of it. */
 const lasting = 5 * 60_000
 
-/** What of which kind is written: a status is something of its own. */
+/** What is written, by kind; the status is a part of its own. */
 const partOf = ({ object, request: { path } }: Call): string | undefined =>
   object && `${object.kind}${/\/(?:status|scale)$/.exec(path)?.[0] ?? ""}`
 
-/** Whether a write changes what was written before, and not in between. */
+/** Whether a write changes what was written before, and was not changed in between. */
 export const isDue = (run: Recording, write: Entry): boolean => {
   if (write._tag !== "Call" || write.before === write.after) return false
   const part = partOf(write)

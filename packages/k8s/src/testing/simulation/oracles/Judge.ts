@@ -1,6 +1,6 @@
 /**
- * `Judge`: how a run is judged: by every oracle in turn, and, where something was astray in its middle, whether the story
- * that ends there is to be judged.
+ * `Judge`: how a run is judged: by every oracle in turn. If a state in its middle went wrong, also whether the story
+ * that ends there must be judged.
  */
 import { blindings, met, taken } from "../recording/Excuses.ts"
 import type { Recording } from "../recording/Recording.ts"
@@ -10,9 +10,9 @@ import { deletingSteps, endOf, urgentSteps } from "../story/Variants.ts"
 import type { Oracle } from "./Oracle.ts"
 
 /**
- * After how many steps the story's end begins, which takes away what there is, if before it there was not at rest what there
- * is without faults, nor what there is when nobody has seen what was not waited for. More than that (work that was begun
- * for what was wanted a moment before) is nothing wrong.
+ * The number of steps before the story's end, which removes what exists, if the rest before it had neither the state
+ * without faults nor the state that results when a step that did not wait went unseen. More than that (work that was
+ * begun for a former desired state) is not wrong.
  */
 const half = (run: Recording, { hasty, recording, rests }: Reference): number | undefined => {
   const end = endOf(recording)
@@ -25,22 +25,23 @@ const half = (run: Recording, { hasty, recording, rests }: Reference): number | 
 }
 
 /**
- * After how many steps there was something else at rest than without faults, though it is cleared up later: had the story
- * ended there, nobody would have cleared it up, or somebody who looks every few minutes has.
+ * The number of steps after which a rest had another state than without faults, even if it is cleaned up later: if the
+ * story had ended there, nothing would have cleaned it up, except a periodic resync.
  */
 export const strays = (run: Recording, reference: Reference): number | undefined => {
   const { recording, rests } = reference
   if (taken(run) || run.failure !== undefined || met(run, "guarded")) return undefined
-  // Whoever does not wait may get what is neither: one backup more than are kept at rest.
+  // If a step does not wait, the result may be neither of the two: for example one backup more than are kept at rest.
   if (run.steps.length !== recording.steps.length || isVoid(run, reference)) return undefined
   if (run.hurried.length > 0) return blindings(run) > 0 ? undefined : half(run, reference)
-  // Whoever was shown an old cluster may have done something twice: where no name says so, it has to see that later.
+  // An operator that was shown an old cluster may have done something twice; if no name prevents that, it must notice
+  // later.
   return blindings(run) > 0 ? Rests.doubled(run, recording) : Rests.astray(run, rests)
 }
 
 /**
- * Whether a step was not waited for that cannot come at any time. Faults are placed where it can; in another order of tasks,
- * or after another fault, the same request may be one of another step.
+ * Whether a step did not wait that cannot come at any time. Faults are placed only where it can, but in another order
+ * of tasks, or after another fault, the same request may belong to another step.
  */
 const isVoid = (run: Recording, { recording }: Reference): boolean => {
   if (run.hurried.length === 0) return false
@@ -54,9 +55,9 @@ interface Complaint {
 }
 
 /**
- * The first complaint about a run. Whoever does not wait with a step may get what comes of it at rest, or what comes
- * of it when nobody has seen the step before; in the eyes of each oracle one of them: who is deleted before all is there
- * loses what there is (as at rest), and leaves nothing behind (as if nobody had seen it).
+ * The first complaint about a run. If a step did not wait, the result may be that at rest, or the one when nobody saw
+ * the step before. Each oracle accepts one of them: an object that is deleted before everything exists loses what
+ * exists (as at rest), and leaves nothing behind (as if nobody had seen it).
  */
 export const judge = (
   oracles: ReadonlyArray<Oracle>,
@@ -67,8 +68,8 @@ export const judge = (
   const ways = run.hurried.length === 0 ? [] : [...run.hurried.map((step) => [step]), run.hurried]
   const deletes = deletingSteps(reference.recording)
   const names = reference.recording.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
-  // A step that deletes nothing is to come to what people want also where the operator sees it together with the one before;
-  // not where it may never have seen that one: what people want may have to do with it.
+  // A step that deletes nothing must reach the desired state even if the operator sees it together with the previous
+  // one; but not if it may never have seen that one, because the desired state may depend on it.
   const unseen = met(run, "forestalled") || met(run, "absent")
   const excuses = (steps: ReadonlyArray<number>, { recording: { missed } }: Reference): boolean =>
     unseen || steps.every((step) => deletes[step] === true || !missed.includes(names[step]!))

@@ -1,7 +1,7 @@
 /**
- * `Kept`: what an operator must not delete: data, but where it is to, and what people have made for themselves.
+ * `Kept`: what an operator must not delete: data, unless that is intended, and what people have created for themselves.
  *
- * Data that is to go after work (a backup, a migration) goes after it has succeeded.
+ * Data that is to be deleted after work (a backup, a migration) is deleted after the work has succeeded.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { hasEnded, hasFailed, isComplete } from "../recording/Ends.ts"
@@ -16,11 +16,13 @@ interface Loss {
   readonly count: number
   readonly call: Call
   readonly key: string
-  /** Jobs that had come to an end before it, in the same step, by what every run calls them, and whether with success. */
+  /**
+   * Jobs that had ended before it in the same step, by the name that every run gives them, and whether they succeeded.
+   */
   readonly jobs: ReadonlyMap<string, boolean>
 }
 
-/** How the Jobs of a step have ended up to a moment. */
+/** How the Jobs of a step had ended up to a given time. */
 const endsOf = (
   { entries, steps }: Recording,
   until: number,
@@ -41,11 +43,11 @@ const endsOf = (
   return jobs
 }
 
-/** What the operator has deleted of them, by what every run calls it. */
+/** The data that the operator deleted, by the name that every run gives it. */
 const losses = (run: Recording): ReadonlyMap<string, Loss> => {
   const found = new Map<string, Loss>()
   const blinded = run.entries.find((entry) => entry._tag === "Fault" && blinds(entry.point))?.at ?? Infinity
-  // What anybody has made anew while the operator is shown an old cluster was never more than that: nothing is in it.
+  // An object that was created again while the operator was shown an old cluster is empty.
   const fresh = new Set(
     run.entries.flatMap((entry) =>
       entry._tag === "Change" && entry.change.type === "ADDED" && entry.at > blinded
@@ -72,7 +74,7 @@ const losses = (run: Recording): ReadonlyMap<string, Loss> => {
   return found
 }
 
-/** Data is deleted only where it is without faults, and not after work that has failed and without faults succeeds. */
+/** Data is deleted only where it is deleted without faults, and not after work failed that succeeds without faults. */
 export const dataKept: Oracle = {
   name: "no data loss",
   judge: (run, { recording }) => {
@@ -86,7 +88,7 @@ export const dataKept: Oracle = {
         return `${key} is deleted although ${failed} has failed; without faults, it is deleted after that has succeeded: ` +
           line(call.request)
       }
-      // What was meant to hold what failed work was to make is empty.
+      // What should have held the result of failed work is empty.
       if (count > (wanted?.count ?? 0) && !hasFailed(run)) {
         return `${key} is deleted; without faults it is kept: ${line(call.request)}`
       }
@@ -115,19 +117,24 @@ const isMarked = ({ metadata: { annotations, labels } }: KubeObject, resource: K
   return Object.keys({ ...annotations, ...labels }).some((key) => key.split("/")[0]!.endsWith(group))
 }
 
-/** Whether people have given an object to a custom resource that lives, by its name in a label: an order for it, say. */
+/**
+ * Whether people have given an object to a living custom resource, by its name in a label; for example an order for it.
+ */
 const isGiven = (object: KubeObject, resource: KubeObject): boolean =>
   !precious.has(object.kind) && !isTerminating(resource) &&
   Object.values(object.metadata.labels ?? {}).includes(resource.metadata.name)
 
-/** Whether all that names data is going, and none of it says that the data goes with it: it was used, not given away. */
+/**
+ * Whether everything that names the data is being deleted, and none of it says that the data goes too: then it was
+ * used, not given away.
+ */
 const isLent = (object: KubeObject, resources: ReadonlyArray<KubeObject>): boolean =>
   precious.has(object.kind) && resources.every((resource) => {
     const { spec } = resource as { readonly spec?: unknown }
     return isTerminating(resource) && !/delet|reclaim|prune|cascad|purge|destroy/i.test(JSON.stringify(spec ?? {}))
   })
 
-/** An object as it was before it went. */
+/** An object as it was before its deletion. */
 const lastOf = ({ entries }: Recording, of: string): KubeObject | undefined => {
   const last = entries.findLast((entry) =>
     entry._tag === "Change" && entry.change.type !== "DELETED" && entry.change.object.metadata.uid === of
@@ -136,8 +143,9 @@ const lastOf = ({ entries }: Recording, of: string): KubeObject | undefined => {
 }
 
 /**
- * What people have made, that no custom resource speaks of nor is named in a label of, and the operator has given an owner:
- * the garbage collector takes it along with that. Nor what one has spoken of by its labels, and people have given others.
+ * What people created, and the operator gave an owner, so that the garbage collector deletes it with that. Left out is
+ * what a custom resource names, or what has its name in a label, and what one named by labels that people have changed
+ * since.
  */
 const inherited = (run: Recording, people: ReadonlySet<string>): string | undefined => {
   const gone = new Map(
@@ -169,7 +177,7 @@ const inherited = (run: Recording, people: ReadonlySet<string>): string | undefi
   return undefined
 }
 
-/** Without faults an operator deletes nothing that people have made for themselves. */
+/** Without faults, an operator deletes nothing that people have created for themselves. */
 export const peoplesKept: Oracle = {
   name: "objects made by people are kept",
   judge: (run) => {

@@ -1,9 +1,9 @@
 /**
- * `LeftOutside`: what is outside under a former name goes, too.
+ * `LeftOutside`: what exists outside under a former name is removed too.
  *
- * People have replaced a name by another. What an operator has made outside under the new one it takes away with the last custom
- * resource, and what it has made under the old one stays: nobody knows of that any more. What is left on purpose (a record, a
- * backup) is not of the same name but for what was replaced.
+ * People have replaced a name. With the last custom resource, the operator removes what it created outside under the
+ * new name, but what it created under the old one stays, and nobody knows of it any more. What is left on purpose (a
+ * record, a backup) does not have the same name apart from the replaced part.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { guard } from "../recording/Fault.ts"
@@ -14,7 +14,7 @@ import type { Oracle } from "./Oracle.ts"
 import { replacedIn } from "./Outdated.ts"
 import { isTold } from "./Refused.ts"
 
-/** The custom resources that were there before the last step, and that the operator has had to let go. */
+/** The custom resources that existed before the last step, and that the operator had to release. */
 const lastOnes = (run: Recording): ReadonlyArray<KubeObject> =>
   (run.rests.at(-1)?.objects ?? []).filter(({ kind, metadata: { finalizers = [] } }) =>
     run.kinds.includes(kind) && finalizers.some((finalizer) => finalizer !== guard)

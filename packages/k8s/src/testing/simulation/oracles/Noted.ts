@@ -1,10 +1,10 @@
 /**
- * `Noted`: what people note on their own objects, or on what was made of them, in an annotation that nobody else knows,
- * changes nothing.
+ * `Noted`: an annotation that people put on their own objects, or on what was created for them, and that nobody else
+ * knows, changes nothing.
  *
- * An operator may look again, and say as of which version it has looked. One that takes an object's resourceVersion, or all
- * of its metadata, for its content makes new work of a note: another Job, all Pods anew. Whoever hands annotations on to
- * what it makes, does so rightly, and nobody can tell what is to follow from that.
+ * An operator may reconcile again, and record the version it has seen. One that treats an object's resourceVersion, or
+ * all of its metadata, as content does new work for a note: another Job, all Pods recreated. An operator that copies
+ * annotations to what it creates is right to do so, and what follows from that is unknown.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isElected, touched } from "../recording/Fault.ts"
@@ -12,12 +12,12 @@ import { line, type Recording } from "../recording/Recording.ts"
 import { name, type Write, writes } from "../recording/Writes.ts"
 import type { Oracle } from "./Oracle.ts"
 
-/** When somebody has annotated all that people and the operator have made. */
+/** When somebody annotated everything that people and the operator created. */
 const notedAt = ({ entries }: Recording): number | undefined =>
   entries.find((entry) => entry._tag === "Fault" && entry.point._tag === "Step" && entry.point.fault === "annotated")
     ?.at
 
-/** What a write has done that lasts: more than to say something in a status, or on what is there. */
+/** The lasting effect of a write: more than a status, or a note on what exists. */
 const lasting = ({ after, before, type }: Write): string | undefined => {
   if (after.kind === "Event" || isElected(after)) return undefined
   if (type === "ADDED") return "is created"
@@ -27,19 +27,19 @@ const lasting = ({ after, before, type }: Write): string | undefined => {
   return (after.metadata.generation ?? 0) > (before?.metadata.generation ?? Infinity) ? "gets a new spec" : undefined
 }
 
-/** The notes of somebody on an object, or anywhere in it, sorted. */
+/** The notes on an object or anywhere in it, sorted. */
 const notesIn = (object: KubeObject | undefined): ReadonlyArray<string> =>
   object === undefined ? [] : (JSON.stringify(object).match(note) ?? []).toSorted()
 
 const note = new RegExp(`"${touched}":"[^"]*"`, "g")
 
-/** Whether the operator has put the note of somebody on what it wrote, which may have one already. */
+/** Whether the operator put a note on what it wrote, which may have had one before. */
 const isHandedOn = ({ after, before }: Write): boolean => {
   const [now, then] = [notesIn(after), notesIn(before)]
   return now.length > then.length || now.some((one) => !then.includes(one))
 }
 
-/** Whether the operator hands annotations on. */
+/** Whether the operator copies annotations. */
 export const handsOn = (run: Recording): boolean => {
   const at = notedAt(run)
   if (at === undefined) return false

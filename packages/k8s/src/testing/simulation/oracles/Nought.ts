@@ -1,9 +1,10 @@
 /**
- * `Nought`: a zero that people ask for is not taken for nothing said.
+ * `Nought`: a zero that people ask for is not mistaken for an absent value.
  *
- * What is made of a number of theirs, in a field of the same name, or as replicas, has followed it so far; now they say 0,
- * and it gets another number: a default (`replicas || 1`). It does so in every run, so that no end differs. Not where that
- * is told, or another number of theirs (a least one). Source: Acto (SOSP'23), misoperations by values at the edge.
+ * A number in what was created (in a field of the same name, or as replicas) has followed a number of theirs so far.
+ * Now they set it to 0, and the operator uses another number: a default (`replicas || 1`). It does so in every run, so
+ * the ends do not differ. No complaint if the status reports it, or if the number is another one of theirs (such as a
+ * minimum). Source: Acto (SOSP'23), misoperations by boundary values.
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -13,7 +14,7 @@ import { name } from "../recording/Writes.ts"
 import type { Oracle } from "./Oracle.ts"
 import { tellsOf } from "./Refused.ts"
 
-/** Numbers in an object, by their paths: not of what it is called, nor of what is said of it. */
+/** The numbers in an object by path, without metadata and status. */
 const numbersIn = (object: KubeObject): ReadonlyMap<string, number> => {
   const found = new Map<string, number>()
   const walk = (value: unknown, path: string): void => {
@@ -27,14 +28,17 @@ const numbersIn = (object: KubeObject): ReadonlyMap<string, number> => {
 
 const fieldOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
 
-/** Whether what was made has a number for one of people's: under its name, or as so many replicas, which have many. */
+/**
+ * Whether a number of a created object stands for one of people's: it has its name, or it is the replicas, which go by
+ * many names.
+ */
 const speaksOf = (path: string, field: string): boolean => path === "spec.replicas" || fieldOf(path) === field
 
-/** A field of something that was made, which had the number that people asked for. */
+/** A field of a created object that had the number that people asked for. */
 interface Follower {
   readonly child: KubeObject
   readonly path: string
-  /** What it has now; absent where it is gone, or going. */
+  /** Its number now; undefined if the object is gone or terminating. */
   readonly now: number | undefined
 }
 
@@ -54,7 +58,7 @@ const followersOf = (
   )
 }
 
-/** Whether the operator has given an object that number since. */
+/** Whether the operator has written that number since. */
 const hasWritten = (run: Recording, since: number, { child, now, path }: Follower): boolean =>
   calls(run).some((call) =>
     call.at >= since && accepted(call) && call.object?.metadata.uid === child.metadata.uid &&
@@ -76,7 +80,7 @@ const judgeStep = (run: Recording, step: number, label: string): string | undefi
       const last = earlier.get(path)
       if (value !== 0 || last === undefined || last === 0) continue
       const followers = followersOf(made, before, after, fieldOf(path), last)
-      // One that is gone, or has the zero, is the one that is meant.
+      // An object that is gone, or has the zero, is the one that was meant.
       if (followers.some(({ now }) => now === undefined || now === 0)) continue
       const others = new Set([...asked.values(), last])
       const wrong = followers.find((follower) => !others.has(follower.now!) && hasWritten(run, since, follower))

@@ -1,5 +1,5 @@
 /**
- * `Oracles`: all that are asked of a run, and those of which there is no more to say than a few lines.
+ * `Oracles`: all oracles that judge a run, and those that take only a few lines.
  *
  * Source of the differential ones: Sieve (OSDI'22), 45 of whose 46 bugs were found by the end state and the summary of
  * creates and deletes; of `desired state`: Anvil (OSDI'24), eventually stable reconciliation.
@@ -46,7 +46,7 @@ import { unanswered } from "./Unanswered.ts"
 import { unharmed } from "./Unharmed.ts"
 import { unrest } from "./Unrest.ts"
 
-/** What the server said: of what it quotes, not all. */
+/** The server's message, with long quotations shortened. */
 const brief = (text: string): string => text.length > 200 ? `${text.slice(0, 100)}...${text.slice(-80)}` : text
 
 const describe = (entry: Entry): string =>
@@ -54,11 +54,11 @@ const describe = (entry: Entry): string =>
     ? `${line(entry.request)} (${entry.status}${entry.said === undefined ? "" : `: ${brief(entry.said)}`})`
     : entry._tag
 
-/** When faults were met in the quiet time. */
+/** The times of faults in the quiet period. */
 const lastFaults = ({ entries, quietAt = Infinity }: Recording): ReadonlyArray<number> =>
   entries.flatMap((entry) => (entry._tag === "Fault" && entry.at >= quietAt ? [entry.at] : []))
 
-/** The program does the same twice: it asks the simulated world, not the real one. */
+/** The program does the same twice: it uses the simulated world, not the real one. */
 const deterministic: Oracle = {
   name: "deterministic",
   judge: (run, { unlike }) => {
@@ -74,7 +74,7 @@ const deterministic: Oracle = {
   }
 }
 
-/** The scenario does not fail itself: that is not for the operator to mend. */
+/** The scenario itself does not fail: the operator could not fix that. */
 export const sound: Oracle = {
   name: "valid scenario",
   judge: (run, { recording }) => {
@@ -89,7 +89,7 @@ export const sound: Oracle = {
   }
 }
 
-/** The run came to its rest: no loop, no end of patience. */
+/** The run came to rest: no loop, and within the time limit. */
 const rests: Oracle = {
   name: "comes to rest",
   judge: (run) => {
@@ -111,13 +111,13 @@ const survives: Oracle = {
   }
 }
 
-/** The kind of an object that was told of as "Kind namespace/name". */
+/** The kind of an object that is written as "Kind namespace/name". */
 const kindIn = (told: string | undefined): string | undefined => told?.split(" ")[0]
 
 /**
- * What the operator makes when its process starts, it makes again when somebody removes it: it watches what it makes.
- * What it does not make anew then, either, it does not want any more (a history, a Job that is done), unless it is of a
- * kind that nobody makes for a moment.
+ * What the operator creates when its process starts, it creates again when somebody removes it: it watches what it
+ * creates. What it does not create again even at a start, it no longer wants (a history, a finished Job), unless
+ * objects of that kind are always meant to stay.
  */
 const noticed: Oracle = {
   name: "removed objects are recreated",
@@ -154,7 +154,7 @@ export const desired: Oracle = {
   }
 }
 
-/** What chance has decided once, and two places hold, is the same in both. */
+/** A random value that two places share is the same in both. */
 const tied: Oracle = {
   name: "random values agree",
   judge: (run, { mask, tied }) => {
@@ -165,24 +165,25 @@ const tied: Oracle = {
   }
 }
 
-/** For how long, in milliseconds, what is written may come of an event. */
+/** How long, in milliseconds, after an event a write may be a response to it. */
 const answering = 1_000
 
 /**
- * Whether somebody writes what is there already as something has happened just before, such as that a CronJob has come to its
- * time: nothing comes of it, and he does not do so by himself.
+ * Whether a write that changes nothing is a response to something that has just happened, such as a CronJob that became
+ * due: it has no effect, and does not come by itself.
  */
 const isAnswer = ({ entries }: Recording, call: Entry): boolean =>
   call._tag === "Call" && call.before === call.after &&
   entries.some((entry) => entry._tag === "Event" && entry.at <= call.at && entry.at >= call.at - answering)
 
-/** Nothing is written any more once everything is as it should be. */
+/** Nothing is written once everything is as it should be. */
 const quiet: Oracle = {
   name: "quiet once stable",
   judge: (run) => {
-    // What goes wrong in the quiet time itself, such as at the renewal of a lease, has another take over, who looks at all.
+    // A fault in the quiet period itself, such as at the renewal of a lease, makes another replica take over, which
+    // reconciles everything.
     const since = Math.max(...lastFaults(run)) + aftermath
-    // Who does not take what is nobody's for its own is refused, again and again, and says so.
+    // An operator that does not adopt what belongs to nobody is refused again and again, and says so.
     const isRefused = (entry: Entry) =>
       taken(run) && entry._tag === "Call" && (entry.status === 409 || entry.status === 422)
     const left = run.restless.filter((entry) =>
@@ -192,16 +193,16 @@ const quiet: Oracle = {
   }
 }
 
-/** Finalizers of the cluster's own controllers: what was taken from its owner may be in use for ever. */
+/** Finalizers of the cluster's own controllers: what was taken from its owner may be in use forever. */
 const isClusters = (finalizer: string): boolean => finalizer.startsWith("kubernetes.io/")
 
-/** Whether an object that is being deleted waits for something that is nobody's any more, such as a claim for its Pod. */
+/** Whether a terminating object waits for something that belongs to nobody any more, such as a claim for its Pod. */
 const isInUse = (run: Recording, object: KubeObject): boolean =>
   taken(run) && isTerminating(object) && (object.metadata.finalizers ?? []).every(isClusters)
 
 /**
- * Whether somebody took from an object, when it was being deleted, what was made to that end, or what was its own and is
- * gone since: nobody tells of it any more.
+ * Whether somebody took from an object, while it was being deleted, what was created for its clean-up, or what belonged
+ * to it and is gone since: nothing reports that any more.
  */
 const isBereft = (run: Recording, { metadata: { deletionTimestamp = "", uid } }: KubeObject): boolean =>
   run.entries.some((entry) =>
@@ -215,7 +216,7 @@ const isBereft = (run: Recording, { metadata: { deletionTimestamp = "", uid } }:
     })
   )
 
-/** What is owned by an object that is gone is gone, too. */
+/** What is owned by an object that is gone is gone too. */
 const noOrphans: Oracle = {
   name: "no orphans",
   judge: (run) => {
@@ -229,7 +230,7 @@ const noOrphans: Oracle = {
   }
 }
 
-/** The request of the operator that an object is to go by, if it is one. */
+/** The request by which the operator deleted an object, if it did. */
 const deletedBy = (run: Recording, { metadata: { uid } }: KubeObject): string => {
   for (const { after, before, call } of writes(run)) {
     if (after.metadata.uid !== uid || !isTerminating(after) || (before !== undefined && isTerminating(before))) continue
@@ -239,8 +240,8 @@ const deletedBy = (run: Recording, { metadata: { uid } }: KubeObject): string =>
 }
 
 /**
- * Whether people hold an object themselves, that they have asked to go: they have made it with all of its finalizers. Or a
- * namespace in which there is such a one.
+ * Whether people themselves hold an object that they have deleted: they created it with all of its finalizers. Or a
+ * namespace that contains one.
  */
 const isHeldByPeople = (run: Recording, object: KubeObject): boolean => {
   if (run.kinds.includes(object.kind) || deletedBy(run, object) !== "") return false
@@ -276,13 +277,13 @@ const observedOf = (object: KubeObject): number | undefined => {
   return typeof observed === "number" ? observed : undefined
 }
 
-/** The latest generation that one of the conditions speaks of, if they say. */
+/** The latest generation that one of the conditions names, if any does. */
 const latestOf = (object: KubeObject): number | undefined => {
   const all = conditionsOf(object).flatMap(({ observedGeneration }) => observedGeneration ?? [])
   return all.length === 0 ? undefined : Math.max(...all)
 }
 
-/** A status speaks of a generation there was, never of an earlier one than before, and in the end of the last. */
+/** A status names a generation that existed, never an earlier one than before, and the last one at the end. */
 const observedGeneration: Oracle = {
   name: "observed generation",
   judge: (run) => {
@@ -314,7 +315,10 @@ const observedGeneration: Oracle = {
   }
 }
 
-/** Whether nobody lived that it says it belongs to, or only who was made so himself: the garbage collector will take it. */
+/**
+ * Whether none of the owners that the created object names is alive, or only one that was created in vain itself: the
+ * garbage collector will delete it.
+ */
 const inVain = (run: Recording): (call: Call) => boolean => {
   const gone = new Map<string, number>()
   const vain = new Set<string>()
@@ -330,19 +334,19 @@ const inVain = (run: Recording): (call: Call) => boolean => {
 }
 
 /**
- * No object is created and deleted more often than the faults explain. Who is shown a cluster from before a step works
- * towards that, and then back.
+ * No object is created and deleted more often than the faults explain. An operator that is shown a cluster from before
+ * a step works towards that, and then back.
  */
 const createsAndDeletes: Oracle = {
   name: "creates and deletes",
   judge: (run, reference) => {
-    // What somebody removes is made again, with all that was below it.
+    // What somebody removes is created again, with everything below it.
     const again = blindings(run) +
       run.entries.filter((entry) => entry._tag === "Fault" && entry.point.fault === "removed").length
     const count = (recording: Recording, method: string) => {
       const vain = inVain(recording)
       const blind = blinded(recording)
-      // To delete what is being deleted changes nothing; and whoever sees what is not there any more repeats itself.
+      // Deleting what is being deleted changes nothing; and an operator that sees an old state repeats itself.
       return calls(recording).filter((call) =>
         !blind.some((since) => call.at >= since && call.at <= since + blindFor) && accepted(call) &&
         call.before !== call.after && call.request.method === method && !isEvent(call.request.path) &&
@@ -359,11 +363,12 @@ const createsAndDeletes: Oracle = {
   }
 }
 
-/** Retries are bounded; who sees for half a minute what is not there any more tries in vain for so long. */
+/** Retries are bounded. An operator that sees an old state for half a minute tries in vain for as long. */
 const boundedRetries: Oracle = {
   name: "bounded retries",
   judge: (run, reference) => {
-    // Who waits for what somebody has taken to come back looks for it every few seconds, or asks for it, and is refused.
+    // An operator that waits for what somebody has taken to come back polls it every few seconds, or requests it and is
+    // refused.
     const waits = taken(run)
     const isFree = ({ request: { method }, status }: Call) => method === "GET" || status === 409 || status === 422
     const requests = (recording: Recording) =>
@@ -378,7 +383,7 @@ const boundedRetries: Oracle = {
   }
 }
 
-/** Long after the last fault no reconcile fails any more. */
+/** Long after the last fault, no reconcile fails any more. */
 const succeeds: Oracle = {
   name: "reconciles succeed",
   judge: (run) => {
@@ -387,7 +392,7 @@ const succeeds: Oracle = {
   }
 }
 
-/** Where nothing goes wrong, nothing is logged as an error. */
+/** If nothing goes wrong, nothing is logged as an error. */
 const noErrors: Oracle = {
   name: "no errors when healthy",
   judge: (run) => {
@@ -397,18 +402,18 @@ const noErrors: Oracle = {
   }
 }
 
-/** All of them, the most telling first. */
+/** All oracles, the most telling first. */
 export const all: ReadonlyArray<Oracle> = [
   deterministic,
   sound,
-  // What the garbage collector takes away at once is made again and again.
+  // What the garbage collector deletes at once is created again and again.
   ownersOwn,
-  // Whoever ends again and again never rests.
+  // A process that ends again and again never rests.
   survives,
   rests,
   noticed,
   desired,
-  // What is lost is told before what is seen of that.
+  // A loss is reported before its consequences.
   dataKept,
   finalizers,
   noOrphans,
@@ -440,8 +445,8 @@ export const all: ReadonlyArray<Oracle> = [
 ]
 
 /**
- * All of them, and a user's own: these come first, once it is certain that the run is one. They speak of what there is,
- * which is not the operator's doing where somebody else has removed it.
+ * All oracles, with a user's own. Those come first, as soon as it is certain that the run is a valid one. They judge
+ * what exists, which is not the operator's doing if somebody else has removed it.
  */
 export const among = (own: ReadonlyArray<Oracle>): ReadonlyArray<Oracle> => {
   const first = [deterministic, sound, ownersOwn, survives, rests]

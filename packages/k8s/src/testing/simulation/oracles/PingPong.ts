@@ -1,8 +1,8 @@
 /**
- * `PingPong`: no object goes back and forth between two contents.
+ * `PingPong`: no object alternates between two contents.
  *
- * The status of a custom resource may: it follows what others do, such as a rollout in which one Pod after the other is not
- * ready for a while.
+ * The status of a custom resource may, because it follows what others do, such as a rollout in which one Pod after the
+ * other is not ready for a while.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -14,13 +14,16 @@ import type { Oracle } from "./Oracle.ts"
 
 const isApply = ({ headers }: Call["request"]): boolean => headers["content-type"]?.includes("apply-patch") === true
 
-/** Whether a value has all of another, to the letter: whoever puts a list has the server fill in what it says no more than. */
+/**
+ * Whether a value contains all of another exactly. Lists must be equal, although the server may add defaults to their
+ * items.
+ */
 const has = (value: unknown, part: unknown): boolean =>
   isObject(part) && isObject(value)
     ? Object.entries(part).every(([key, item]) => has(value[key], item))
     : JSON.stringify(value ?? null) === JSON.stringify(part ?? null)
 
-/** Whether a patch merges in what is there, as it is. */
+/** Whether a merge patch sets only what is already there. */
 const isThere = ({ object, request: { body, headers } }: Call): boolean =>
   headers["content-type"]?.includes("application/merge-patch") === true && has(object, body)
 
@@ -38,10 +41,10 @@ export const noPingPong: Oracle = {
     for (const call of all) {
       const { at, object } = call
       if (object === undefined || !accepted(call) || isEvent(call.request.path) || isElection(call.request)) continue
-      // Whoever sees for half a minute what is not there any more repeats itself for so long.
+      // An operator that sees an old state for half a minute repeats itself for as long.
       if (blind.some((since) => at >= since && at <= since + blindFor)) continue
-      // Applying what is there, merging it in, and deleting what is being deleted, is how such things are asked for; none
-      // changes anything.
+      // Applying or merging what is already there, and deleting what is being deleted, are normal requests that change
+      // nothing.
       if (call.before === call.after && (call.request.method === "DELETE" || isApply(call.request) || isThere(call))) {
         continue
       }
@@ -63,13 +66,13 @@ export const noPingPong: Oracle = {
   }
 }
 
-/** What a write made of an object, but for what says when. */
+/** The content that a write gave an object, without timestamps and versions. */
 const contentOf = (object: KubeObject): string => {
   const { generation: _, managedFields: __, resourceVersion: ___, ...metadata } = object.metadata
   return JSON.stringify({ ...object, metadata }).replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "")
 }
 
-/** Whether writes of an object give it the same content, and others, more often than `most`. */
+/** Whether writes alternately give an object the same content and others, more often than `most`. */
 const again = (writes: ReadonlyArray<Call>, most: number): string | undefined => {
   if (writes.length <= most) return undefined
   const times = new Map<string, number>()

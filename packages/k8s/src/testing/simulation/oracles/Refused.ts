@@ -1,9 +1,9 @@
 /**
- * `Refused`: what the server refuses for good, and nobody hears of.
+ * `Refused`: what the server refuses permanently, without anybody being told.
  *
- * An immutable field, a value out of range: asked again, it is refused again. Whoever swallows that leaves the cluster as
- * it was, says that all is well, and does so in every run, so that no end differs. Source: Acto (SOSP'23), whose largest
- * class of alarms are states the operator silently fails to reach.
+ * An immutable field, a value out of range: a retry is refused again. An operator that swallows this leaves the cluster
+ * unchanged and reports that all is well. It does so in every run, so the ends do not differ. Source: Acto (SOSP'23),
+ * whose largest class of alarms are states that the operator silently fails to reach.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isElection, isEvent } from "../recording/Fault.ts"
@@ -11,7 +11,7 @@ import { type Call, type Entry, line, type Recording } from "../recording/Record
 import { conditionsOf } from "../recording/Writes.ts"
 import type { Oracle } from "./Oracle.ts"
 
-/** The request is wrong, and stays so: Bad Request, Unsupported Media Type, Unprocessable Entity. */
+/** The request is wrong and stays wrong: Bad Request, Unsupported Media Type, Unprocessable Entity. */
 const final: ReadonlySet<number> = new Set([400, 415, 422])
 
 const isWrite = ({ request }: Call): boolean =>
@@ -24,10 +24,10 @@ const target = ({ request: { body, method, path } }: Call): string => {
   return name === undefined ? path : `${path}/${name}`
 }
 
-/** Words in which a status, in whatever field, says that something is wrong. */
+/** Words by which a status, in any field, says that something is wrong. */
 const bad = /fail|error|invalid|immutable|forbid|refus|reject|denied|cannot|unable|unsupported|degrad|\bnot\b/i
 
-/** What a status says that is wrong: conditions that are not true, and texts of that sound. */
+/** What a status says is wrong: conditions that are not true, and texts with such words. */
 const complaints = (object: KubeObject): ReadonlyArray<string> => {
   const texts: Array<string> = []
   const walk = (value: unknown): void => {
@@ -41,7 +41,7 @@ const complaints = (object: KubeObject): ReadonlyArray<string> => {
   ]
 }
 
-/** Whether somebody is told of it, in one of the ways in which people are. */
+/** Whether people are told of it, in any of the usual ways. */
 const tells = (known: ReadonlySet<string>) => (entry: Entry): boolean => {
   switch (entry._tag) {
     case "Log":
@@ -55,7 +55,7 @@ const tells = (known: ReadonlySet<string>) => (entry: Entry): boolean => {
   }
 }
 
-/** Whether somebody is told that something is wrong, from some time on, that was not said before. */
+/** Whether people are told, from a given time on, that something is wrong that was not reported before. */
 export const tellsOf = ({ entries }: Recording, since: number): boolean => {
   const known = new Set(
     entries.flatMap((entry) => entry._tag === "Change" && entry.at < since ? complaints(entry.change.object) : [])
@@ -64,8 +64,8 @@ export const tellsOf = ({ entries }: Recording, since: number): boolean => {
 }
 
 /**
- * Whether people are told, when all is over, that something is not as they want it: since the last step, or from an earlier
- * one on, but the first, and it is said still.
+ * Whether people are told at the end that something is not as they want it: since the last step; or since an earlier
+ * one except the first, if it is still reported.
  */
 export const isTold = (run: Recording): boolean => {
   const [first, second] = run.steps
@@ -86,7 +86,7 @@ const silent = ({ entries, steps }: Recording): string | undefined => {
     if (entry._tag === "Change") { for (const text of complaints(entry.change.object)) known.add(text) }
     if (entry._tag !== "Call" || !final.has(entry.status) || !isWrite(entry)) continue
     const path = target(entry)
-    // Whom it was told of once needs not be told again.
+    // What was reported once about an object need not be reported again.
     if (seen.has(path)) continue
     seen.add(path)
     const next = steps.find((begin) => begin > entry.at) ?? Infinity

@@ -1,9 +1,9 @@
 /**
- * `Renewed`: what is made anew with a step without faults, is made anew with it whatever goes wrong.
+ * `Renewed`: what a step recreates without faults, it recreates with any fault too.
  *
- * Pods that are to start again (with other settings, another password) look like those before them in all but their age, where
- * what they are made from says no more than when: who notes that they are done before they are leaves the old ones, and the
- * end looks the same.
+ * Pods that must restart (with other settings, another password) differ from the previous ones only in their age, if
+ * the object they are created from says no more than when. An operator that records success too early leaves the old
+ * Pods, and the end looks the same.
  */
 import { controllerOf, isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { met, taken } from "../recording/Excuses.ts"
@@ -11,7 +11,7 @@ import { isOver, objectsAfter, type Recording } from "../recording/Recording.ts"
 import * as Canonical from "../state/Canonical.ts"
 import type { Oracle } from "./Oracle.ts"
 
-/** Pods that work on for as long as somebody wants them, by family. */
+/** Pods that run for as long as they are wanted, by family. */
 const podsOf = (
   run: Recording,
   objects: ReadonlyArray<KubeObject>,
@@ -26,7 +26,7 @@ const podsOf = (
   )
 }
 
-/** The families of Pods of which all are others after a step than before it; and those of which one is still there. */
+/** The families whose Pods after a step are all others than before it; and those of which an old one is left. */
 const renewals = (run: Recording, step: number, mask: Canonical.Mask) => {
   const [before, after] = [objectsAfter(run, step - 1), objectsAfter(run, step)]
   if (before === undefined || after === undefined) return undefined
@@ -43,7 +43,7 @@ const renewals = (run: Recording, step: number, mask: Canonical.Mask) => {
   return { renewed, kept }
 }
 
-/** Whether the Pods of a family look as they do in another run after a step. */
+/** Whether the Pods of a family look the same in another run after a step. */
 const areAlike = (
   run: Recording,
   other: Recording,
@@ -70,7 +70,7 @@ export const renewed: Oracle = {
       const [wanted, found] = [renewals(recording, step, mask), renewals(run, step, mask)]
       for (const family of wanted?.renewed ?? []) {
         const old = found?.kept.get(family)
-        // Where they look otherwise, too, the end tells more.
+        // If they look different as well, the end says more.
         if (old === undefined || !areAlike(run, recording, step, family, mask)) continue
         return `Pod ${old.metadata.name} is still the one from before ${JSON.stringify(names[step])}, unchanged; ` +
           "without faults, it is replaced in that step"

@@ -1,8 +1,8 @@
 /**
- * `SameEnd`: a run comes to the end that there is without faults, in the cluster and outside of it.
+ * `SameEnd`: a run reaches the same end as without faults, in the cluster and outside it.
  *
- * What differs is told, unless it is one of the ways in which two ends may differ that are as good as each other: who was given
- * which of several values, what is told of failures that there were, who of several it was.
+ * Differences are reported, except those between two ends that are equally good: which object got which of several
+ * values, what is reported about failures that happened, which of several replicas it was.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { met, taken } from "../recording/Excuses.ts"
@@ -22,7 +22,7 @@ import { swapped } from "../state/Swapped.ts"
 import { handsOn } from "./Noted.ts"
 import type { Oracle } from "./Oracle.ts"
 
-/** Whether all that differs is who got which of what is given out, in the cluster or also outside of it. */
+/** Whether the only difference is which object got which of the assigned values, in the cluster or also outside it. */
 const isSwapped = (run: Recording, { mask, recording }: Reference, stateOf: typeof Canonical.state): boolean =>
   swapped(
     stateOf(recording, mask),
@@ -32,8 +32,8 @@ const isSwapped = (run: Recording, { mask, recording }: Reference, stateOf: type
   )
 
 /**
- * What has gone with its owner, that a step takes away which did not wait: whoever was about to let it go came too late, and
- * no request of his can be faster.
+ * Objects that went with their owner, which was deleted by a step that did not wait: their release was about to come
+ * but too late, and no request can be faster.
  */
 const goneAlong = (run: Recording): ReadonlyArray<KubeObject> => {
   if (run.hurried.length === 0) return []
@@ -53,13 +53,13 @@ const goneAlong = (run: Recording): ReadonlyArray<KubeObject> => {
   return gone
 }
 
-/** How a run's end differs from the one without faults, in the cluster and outside of it. */
+/** How the end of a run differs from that without faults, in the cluster and outside it. */
 const differences = (lived: Recording, reference: Reference): ReadonlyArray<string> => {
   const { hasty, mask, recording, state } = reference
   const run = Stations.unrested(lived, recording)
   const compared = (wanted: Canonical.State, now: Canonical.State): ReadonlyArray<string> => {
     const lines = Canonical.compare(wanted, now)
-    // What nobody waited for may have got half as far.
+    // What a step did not wait for may have got halfway.
     return lines.length > 0 && run.hurried.length > 0 && run.steps.length === recording.steps.length
       ? Canonical.compare(wanted, Canonical.settled(now, wanted, Canonical.state(hasty(run.hurried).recording, mask)))
       : lines
@@ -78,13 +78,13 @@ const differences = (lived: Recording, reference: Reference): ReadonlyArray<stri
     return { key, one, two, wanted, found }
   }).filter(({ found, wanted }) => found !== wanted)
   if ((lines.length > 0 || outsides.length > 0) && isSwapped(run, reference, Rests.everything)) return []
-  // An outside that is the same knows nothing of an exchange.
+  // If the outside is the same, it does not reflect an exchange.
   if (lines.length > 0 && outsides.length > 0 && isSwapped(run, reference, Canonical.state)) lines = []
   if (lines.length > 0 && dealt(run, state, found)) lines = []
   if (lines.length > 0 && isHistory(run, state, found, counters(recording))) lines = []
   if (lines.length > 0 && isNumbered(recording, run, state, found)) lines = []
   const apart = []
-  // After a Pod was lost, another of those that are left may have its part.
+  // After a Pod was lost, another of the remaining ones may have its role.
   const isOther = met(run, "podFailed") || met(run, "podRemoved")
   const names = new Set(
     seen(recording).flatMap(({ kind, metadata }) => run.kinds.includes(kind) ? [metadata.name] : [])
@@ -104,7 +104,7 @@ const differences = (lived: Recording, reference: Reference): ReadonlyArray<stri
   return [...lines, ...apart]
 }
 
-/** The same end as without faults, in the cluster and outside of it, whoever of several replicas has brought it about. */
+/** The same end as without faults, in the cluster and outside it, whichever replica brought it about. */
 export const sameEnd: Oracle = {
   name: "same end state",
   judge: (run, reference) => {

@@ -1,13 +1,13 @@
 /**
- * `SingleWriter`: of several replicas one writes at a time, the one that holds the lease.
+ * `SingleWriter`: of several replicas only one writes at a time, the holder of the lease.
  *
- * There may be a lease for all that a process does, or one for each of its controllers.
+ * There may be one lease for everything that a process does, or one for each of its controllers.
  */
 import { isElected, isElection, isEvent } from "../recording/Fault.ts"
 import { accepted, type Call, calls, line } from "../recording/Recording.ts"
 import type { Oracle } from "./Oracle.ts"
 
-/** Who wrote last that it holds a lease, as of a revision. */
+/** The last write that took a lease, as of a revision. */
 interface Held {
   readonly lease: string
   readonly revision: number
@@ -15,18 +15,18 @@ interface Held {
   readonly identity: string
 }
 
-/** The leases that a write may be under: where each controller has its own, the one that is called after who writes. */
+/** The leases that a write may be under: if each controller has its own, the one named after the writer. */
 const leasesOf = ({ request }: Call, leases: ReadonlyArray<string>): ReadonlyArray<string> => {
   const [, manager] = request.query.find(([name]) => name === "fieldManager") ?? []
   const own = leases.filter((lease) => lease.endsWith(`-${manager}`))
   return own.length > 0 ? own : leases
 }
 
-/** Of several replicas only the one that holds the lease changes anything. */
+/** Of several replicas, only the holder of the lease changes anything. */
 export const singleWriter: Oracle = {
   name: "single writer",
   judge: (run) => {
-    // A replica may call itself anything: the lease is held by who wrote so last.
+    // A replica may use any identity: the holder of the lease is whoever wrote it last.
     const writes = calls(run).filter((call) => isElection(call.request) && accepted(call) && call.after > call.before)
     const held = run.entries.flatMap((entry): ReadonlyArray<Held> => {
       if (entry._tag !== "Change" || !isElected(entry.change.object) || entry.change.type === "DELETED") return []

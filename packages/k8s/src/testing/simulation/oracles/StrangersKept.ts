@@ -1,6 +1,6 @@
 /**
- * `StrangersKept`: what somebody else has for himself (see `Strangers`) stays as it is, whatever the operator does with all
- * of its kind.
+ * `StrangersKept`: what somebody else has (see `Strangers`) stays unchanged, whatever the operator does with the other
+ * objects of the kind.
  */
 import { met } from "../recording/Excuses.ts"
 import { accepted, type Call, calls, line, type Recording, seen } from "../recording/Recording.ts"
@@ -10,7 +10,7 @@ import type { Oracle } from "./Oracle.ts"
 /** Whether a request is about one of them. */
 const isAbout = (path: string): boolean => path.split("/").includes(name)
 
-/** Whether a Pod is taken from nodes that are closed: who empties a node has all Pods go, whosever they are. */
+/** Whether a Pod is removed from a cordoned node: draining a node removes all its Pods, whoever owns them. */
 const isDrained = ({ entries }: Recording, { at, request: { method, path } }: Call): boolean => {
   if (!path.includes("/pods/") || !(method === "DELETE" || path.endsWith("/eviction"))) return false
   const nodes = new Map<string, boolean>()
@@ -23,7 +23,10 @@ const isDrained = ({ entries }: Recording, { at, request: { method, path } }: Ca
   return [...nodes.values()].includes(true)
 }
 
-/** Where the operator has made what somebody else has, too: `/api/v1/namespaces/default/configmaps`, and of which kind. */
+/**
+ * Where the operator created objects of kinds that somebody else has too: `/api/v1/namespaces/default/configmaps`, with
+ * the kind.
+ */
 const places = (run: Recording): ReadonlyMap<string, string> => {
   const none = spared(run)
   const own = ownNamespaces(run, seen(run))
@@ -37,7 +40,7 @@ const places = (run: Recording): ReadonlyMap<string, string> => {
   )
 }
 
-/** Whether a request asks for a part of a kind only. */
+/** Whether a request selects only part of a kind. */
 const selects = ({ request: { query = [] } }: Call): boolean =>
   query.some(([key, value]) => (key === "labelSelector" || key === "fieldSelector") && (value ?? "") !== "")
 
@@ -47,7 +50,7 @@ export const strangersKept: Oracle = {
     if (!met(run, "stranger")) return undefined
     const since = run.entries.find((entry) => entry._tag === "Fault" && entry.point.fault === "stranger")!.at
     const all = places(run)
-    // Who deletes all of a kind does not name it.
+    // A deletion of the whole collection does not name the object.
     const swept = (call: Call): string | undefined =>
       call.at >= since && call.request.method === "DELETE" && !selects(call) ? all.get(call.request.path) : undefined
     const write = calls(run).find((call) =>

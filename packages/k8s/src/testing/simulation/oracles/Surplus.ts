@@ -1,12 +1,13 @@
 /**
- * `Surplus`: what an operator makes too many of, and takes away again.
+ * `Surplus`: what an operator creates too many of, and removes again.
  *
- * The end is as it should be, so that no comparison of ends shows it; meanwhile there were four where three were asked for,
- * of a database, a leader, a licence. Of what one owner has under one generated name there is at no moment more than at any
- * moment without faults, unless that stays, or goes for another reason: it counts only what the operator has made after the
- * last step and deletes before the next one, unfinished. What has names of its own is not one of many: the next one may be
- * there before the last one is gone. Who was shown an old cluster, was not waited for, or has met a second fault since the
- * step, may not know better; and where somebody takes some away, more may be wanted for a while.
+ * The end is right, so no comparison of ends shows it; but for a while there were four where three were asked for:
+ * databases, leaders, licences. Of the objects that one owner has under one generated name, there are never more than
+ * at any time without faults, unless the surplus stays or goes for another reason: only objects count that the operator
+ * created after the last step and deletes before the next one, unfinished. Objects with names of their own are not
+ * interchangeable: the next one may exist before the last one is gone. An operator that was shown an old cluster, was
+ * not waited for, or met a second fault since the step, may not know better. If somebody removes objects, more may be
+ * wanted for a while.
  *
  * Source: k8s.io/kubernetes/pkg/controller/controller_utils.go, whose expectations are there to prevent it.
  */
@@ -22,18 +23,18 @@ const isFinished = (object: KubeObject): boolean =>
   isOver(object) ||
   conditionsOf(object).some(({ status, type }) => status === "True" && (type === "Complete" || type === "Failed"))
 
-/** Whether an object counts: it is there, nobody has asked it to go, and it has not come to its own end. */
+/** Whether an object counts: it exists, is not being deleted, and has not finished. */
 const counts = (object: KubeObject): boolean =>
   object.metadata.generateName !== undefined && !isTerminating(object) && !isFinished(object)
 
-/** What of it is one of many: the same owner has them, under the same generated name. */
+/** The group of an object: the same owner and the same generated name. */
 const placeOf = (object: KubeObject): string => {
   const { generateName, namespace } = object.metadata
   const owner = controllerOf(object)
   return JSON.stringify([object.kind, namespace, owner?.kind, owner?.name, generateName])
 }
 
-/** What counts after each change of the store, where it is one of many; good until the next is taken. */
+/** The objects that count, by group, after each change of the store; valid until the next is taken. */
 function* moments(run: Recording) {
   const places = new Map<string, Map<string, KubeObject>>()
   for (const { at, change: { object, type } } of changes(run)) {
@@ -46,7 +47,7 @@ function* moments(run: Recording) {
   }
 }
 
-/** The most that there is at any moment. */
+/** The largest number at any time. */
 const most = (run: Recording): ReadonlyMap<string, number> => {
   const found = new Map<string, number>()
   for (const { place, there } of moments(run)) found.set(place, Math.max(found.get(place) ?? 0, there.size))
@@ -55,7 +56,7 @@ const most = (run: Recording): ReadonlyMap<string, number> => {
 
 const stepAt = ({ steps }: Recording, at: number): number => steps.findLastIndex((begin) => begin <= at)
 
-/** What the operator has made, and then deleted before the next step. */
+/** What the operator created and deleted again before the next step. */
 const takenAway = (run: Recording): ReadonlySet<string> => {
   const made = new Map<string, number>()
   const found = new Set<string>()
@@ -71,10 +72,10 @@ const takenAway = (run: Recording): ReadonlySet<string> => {
   return found
 }
 
-/** Faults after which there are fewer than the operator has made. */
+/** Faults after which there are fewer objects than the operator created. */
 const taking: ReadonlySet<Kind> = new Set<Kind>(["podFailed", "podRemoved", "removed", "workFails"])
 
-/** Whether an operator may not know at a moment how many there are, or how many are wanted. */
+/** Whether an operator may not know, at a given time, how many there are or how many are wanted. */
 const mayNotKnow = (run: Recording, at: number): boolean => {
   const since = run.entries.filter((entry) =>
     entry._tag === "Fault" && entry.at <= at && stepAt(run, entry.at) === stepAt(run, at)

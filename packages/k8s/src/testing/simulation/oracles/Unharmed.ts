@@ -1,9 +1,10 @@
 /**
- * `Unharmed`: whoever comes and goes leaves to the others what they have.
+ * `Unharmed`: a custom resource that comes and goes leaves the others what they have.
  *
- * The story is told again without a custom resource that is made and deleted while others stay: there may be nothing more
- * then than there is with it. What two of them have under one name (a cluster-scoped object, a queue in somebody's broker)
- * the first one takes with it. A metamorphic relation between two runs, as Chen has them (1998); nothing is known of either.
+ * The story is run again without a custom resource that is created and deleted while others stay. Nothing may exist
+ * then that is missing with it. If two of them share something under one name (a cluster-scoped object, a queue in an
+ * external broker), the first to go takes it along. A metamorphic relation between two runs (Chen, 1998), which needs
+ * no knowledge of either.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { type Recording, seen } from "../recording/Recording.ts"
@@ -11,7 +12,7 @@ import * as Canonical from "../state/Canonical.ts"
 import { entriesOf, pathOf } from "../state/Outside.ts"
 import type { Oracle } from "./Oracle.ts"
 
-/** For each step what people change with it: all that happens before anybody else does anything. */
+/** For each step, what people change in it: everything that happens before anybody else does something. */
 const changedBy = ({ entries }: Recording): ReadonlyArray<ReadonlyArray<KubeObject>> =>
   entries.flatMap(({ _tag }, index) => {
     if (_tag !== "Step") return []
@@ -23,8 +24,8 @@ const changedBy = ({ entries }: Recording): ReadonlyArray<ReadonlyArray<KubeObje
   })
 
 /**
- * Custom resources that steps of their own have made, changed and deleted, while others stay; each with those steps. One that
- * has changed nothing on the way (people ask for the same again) is among them: without the others it would make something.
+ * Custom resources that separate steps created, changed and deleted while others stay, each with those steps. One that
+ * changed nothing (because others ask for the same) is included: without the others it would have.
  */
 const passing = (
   run: Recording
@@ -45,7 +46,7 @@ const passing = (
   })
 }
 
-/** What is filed outside in one run under keys that are not there in another. */
+/** What one run keeps outside under keys that another run does not have. */
 const missing = (run: Recording, other: Recording, mask: Canonical.Mask): string | undefined => {
   for (const [name, value] of other.outside) {
     if (mask.has(`${pathOf(name)}{}`)) continue
@@ -56,7 +57,7 @@ const missing = (run: Recording, other: Recording, mask: Canonical.Mask): string
   return undefined
 }
 
-/** Whether there has been anything of a family at any time. */
+/** Whether there has been an object of a family at any time. */
 const wasThere = (run: Recording, family: string, mask: Canonical.Mask): boolean =>
   new Set(Canonical.families({ entries: run.entries, objects: seen(run) }, mask).values()).has(family)
 

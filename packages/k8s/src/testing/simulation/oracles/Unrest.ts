@@ -1,6 +1,6 @@
 /**
- * `Unrest`: what a run that does not come to rest goes on with, in words: the object that is written most in the end, and
- * what is another thing in it each time, or why it is made again and again.
+ * `Unrest`: what a run that does not come to rest keeps doing, in words: the object that is written most at the end,
+ * and what differs in it each time, or why it is created again and again.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -9,13 +9,13 @@ import { isElection, isEvent } from "../recording/Fault.ts"
 import { accepted, calls, type Recording } from "../recording/Recording.ts"
 import { keyOf, name } from "../recording/Writes.ts"
 
-/** So many writes in the end tell what goes on. */
+/** The last writes that are considered. */
 const last = 60
 
-/** Fewer writes of an object than these are no going on. */
+/** Fewer writes of an object than this do not count as unrest. */
 const few = 4
 
-/** What says nothing of an object's content. */
+/** Fields that say nothing about an object's content. */
 const aside: ReadonlySet<string> = new Set(["resourceVersion", "generation", "managedFields"])
 
 interface Difference {
@@ -24,7 +24,7 @@ interface Difference {
   readonly other: unknown
 }
 
-/** Where two contents differ: paths from the object on. */
+/** Where two contents differ, as paths from the object. */
 const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<Difference> => {
   if (JSON.stringify(one) === JSON.stringify(other)) return []
   if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
@@ -36,13 +36,13 @@ const differences = (one: unknown, other: unknown, path = ""): ReadonlyArray<Dif
     .flatMap((key) => differences(one[key], other[key], `${path}.${key}`))
 }
 
-/** A value for a person, who reads no base64. */
+/** A value for a person, with base64 decoded. */
 const shown = (value: unknown, isSecret: boolean): string => {
   const text = JSON.stringify(isSecret && typeof value === "string" ? decoded(value) : value) ?? "nothing"
   return text.length > 60 ? `${text.slice(0, 57)}...` : text
 }
 
-/** Why an object that was made is gone, where it says that it belongs to nobody who lives. */
+/** Why an object that was created is gone, if none of its owners is alive. */
 const ownerless = ({ kind, metadata: { ownerReferences = [] } }: KubeObject, run: Recording): string => {
   const lives = ({ uid }: { readonly uid: string }) => run.objects.some(({ metadata }) => metadata.uid === uid)
   const owner = ownerReferences[0]
@@ -53,7 +53,7 @@ const ownerless = ({ kind, metadata: { ownerReferences = [] } }: KubeObject, run
   }, so the garbage collector deletes the ${kind}`
 }
 
-/** What goes on with the object that is written most, if there is one. */
+/** What happens to the object that is written most, if there is one. */
 export const unrest = (run: Recording): string | undefined => {
   const writes = calls(run)
     .filter((call) =>
