@@ -2,7 +2,8 @@
  * `Views`: kinds that clients cannot write: their objects are computed and written to the log when they change.
  *
  * Only real changes are written: an object that is computed again with the same result keeps its resourceVersion. It
- * keeps its uid for as long as it exists. An object without a valid name, or for which `make` throws, is left out, even
+ * keeps its uid for as long as it exists. The uid and age of a derived object follow from the object that it is derived
+ * from, so that they are the same in every replica and after a restart. An object without a valid name, or for which `make` throws, is left out, even
  * if it existed before, and a warning is logged.
  */
 import type * as Informers from "@effect-operator/core/Informers"
@@ -13,6 +14,7 @@ import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
+import { createHash } from "node:crypto"
 import { storageKey, timestamp, uuid } from "../api/Identity.ts"
 import * as MetadataRules from "../api/MetadataRules.ts"
 import { asObject, copy } from "../api/Plain.ts"
@@ -98,6 +100,15 @@ const warned = (faults: ReadonlyArray<Fault | undefined>) =>
 
 const faultOf = (why: string | undefined): Fault | undefined => why === undefined ? undefined : [why]
 
+/** The metadata of an object that is derived from another one, unless it has its own. */
+const descent = ({ group, kind }: Served, { metadata: { creationTimestamp, uid } }: KubeObject) => {
+  const hash = createHash("sha256").update(`${kind}.${group} ${uid}`).digest("hex")
+  return {
+    uid: `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`,
+    creationTimestamp
+  }
+}
+
 /** Follows a kind, object by object. */
 export const derived = Effect.fnUntraced(function*(
   served: Served,
@@ -119,7 +130,7 @@ export const derived = Effect.fnUntraced(function*(
     if (made === undefined) return release(id)
     const key = keyOf(made)
     const faults = shown.get(id) === key ? [] : release(id)
-    const why = put(made)
+    const why = put({ ...made, metadata: { ...descent(served, object), ...made.metadata } })
     shown.set(id, key)
     claims.set(key, [...(claims.get(key) ?? []).filter((other) => other !== id), id])
     return why === undefined ? faults : [...faults, [why], ...release(id)]

@@ -502,7 +502,7 @@ describe("views", () => {
   )
 
   it_(
-    "of two replicas have versions that mean nothing to the other, which says so",
+    "of two replicas are the same, but have versions that mean nothing to the other, which says so",
     Effect.gen(function*() {
       yield* TestClock.adjust("10 minutes")
       const client = yield* KubeClient.KubeClient
@@ -511,6 +511,17 @@ describe("views", () => {
       yield* TestClock.adjust("1 minute")
       const younger = yield* direct(farm(farmPods))
       yield* TestClock.adjust("1 second")
+      const items = (replica: typeof older) =>
+        Effect.map(
+          replica.call("GET", "farmpods"),
+          (answer) =>
+            expect(answer, 200).items.map(({ metadata, ...rest }: any) => ({
+              ...rest,
+              metadata: { ...metadata, resourceVersion: "" }
+            }))
+        )
+      assert.deepStrictEqual(yield* items(older), yield* items(younger))
+      assert.lengthOf(new Set((yield* items(older)).map(({ metadata }: any) => metadata.uid)), 2)
       const first = { query: { limit: "1" } }
       for (const [of, at] of [[younger, older], [older, younger]] as const) {
         const { metadata } = expect(yield* of.call("GET", "farmpods", first), 200)
