@@ -8,24 +8,51 @@ export interface Reachable {
   readonly reach: (backends: Backends.Service) => Effect.Effect<void>
 }
 
-/** One map per server, so that every `make` adds to the same handlers. */
-const known = new WeakMap<object, Map<string, Backends.Handler>>()
+/** The handlers of a server. */
+class Handlers {
+  /** All that serve a key, as the replicas of an operator do. */
+  private readonly replicas = new Map<string, ReadonlyArray<Backends.Handler>>()
+  /** The one that is called: the latest. */
+  readonly called = new Map<string, Backends.Handler>()
+
+  add(key: string, handler: Backends.Handler): void {
+    this.set(key, [...this.others(key, handler), handler])
+  }
+
+  remove(key: string, handler: Backends.Handler): void {
+    this.set(key, this.others(key, handler))
+  }
+
+  private others(key: string, handler: Backends.Handler): ReadonlyArray<Backends.Handler> {
+    return (this.replicas.get(key) ?? []).filter((other) => other !== handler)
+  }
+
+  private set(key: string, replicas: ReadonlyArray<Backends.Handler>): void {
+    const latest = replicas.at(-1)
+    this.replicas.set(key, replicas)
+    if (latest === undefined) this.called.delete(key)
+    else this.called.set(key, latest)
+  }
+}
+
+/** The same for every `make` of a server. */
+const known = new WeakMap<object, Handlers>()
 
 /** Serves a handler under a key until the scope closes. */
 export type Serve = (key: string, handler: Backends.Handler) => Effect.Effect<void, never, Scope.Scope>
 
 /** Registers handlers for the Services or URLs of a server that was built without backends of its own. */
 export const make = Effect.fnUntraced(function*(server: Reachable): Effect.fn.Return<Serve> {
-  const handlers = known.get(server) ?? new Map<string, Backends.Handler>()
+  const handlers = known.get(server) ?? new Handlers()
   if (!known.has(server)) {
     known.set(server, handlers)
-    yield* server.reach(Backends.handlers(handlers))
+    yield* server.reach(Backends.handlers(handlers.called))
   }
   return (key, handler) =>
-    Effect.asVoid(Effect.acquireRelease(
-      Effect.sync(() => handlers.set(key, handler)),
-      () => Effect.sync(() => handlers.get(key) === handler && handlers.delete(key))
-    ))
+    Effect.acquireRelease(
+      Effect.sync(() => handlers.add(key, handler)),
+      () => Effect.sync(() => handlers.remove(key, handler))
+    )
 })
 
 /** The key of a Service for `Backends.handlers`. */

@@ -1,6 +1,6 @@
 import { Cache, CustomResource, KubeClient } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Arbitrary, Context, Effect, Fiber, JsonPatch, Layer, Metric, Schema } from "effect"
+import { Arbitrary, Context, Effect, Exit, Fiber, JsonPatch, Layer, Metric, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { ApiServer, TestClient, TestCluster, TestWebhooks } from "../../src/testing/index.ts"
 import * as Webhook from "../../src/Webhook.ts"
@@ -296,4 +296,39 @@ it.effect("a hook judges by what a cache has, which the program gives it", () =>
     yield* TestClock.adjust("1 second")
     yield* client.create(Database, { metadata: { namespace: "default", name: "c" }, spec: { size: 1 } })
   }).pipe(Effect.provide(Layer.provideMerge(server, TestCluster.layer({ resources: [Database] }))))
+})
+
+it.effect("of two replicas behind a Service one is called for as long as there is one", () => {
+  const options = { name: "databases", service } as const
+  const told: Array<string> = []
+  const replica = (name: string) => [
+    Webhook.validating(Database, {
+      validate: () =>
+        Effect.sync(() => {
+          told.push(name)
+        })
+    })
+  ]
+  return Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* Webhook.install(replica("any"), { ...options, reachable: { service } })
+    const create = (name: string) =>
+      client.create(Database, { metadata: { namespace: "default", name }, spec: { size: 1 } })
+    const start = Effect.fnUntraced(function*(name: string) {
+      const scope = yield* Scope.fork(yield* Effect.scope)
+      yield* Layer.buildWithScope(Layer.fresh(Webhook.layer(replica(name), options)), scope)
+      return { stop: Scope.close(scope, Exit.void) }
+    })
+    const one = yield* start("one")
+    const two = yield* start("two")
+    yield* create("a")
+    yield* two.stop
+    yield* create("b")
+    const three = yield* start("three")
+    yield* one.stop
+    yield* create("c")
+    yield* three.stop
+    assert.strictEqual((yield* Effect.flip(create("d"))).reason._tag, "ServerError")
+    assert.deepStrictEqual(told, ["two", "one", "three"])
+  }).pipe(Effect.provide(Layer.provideMerge(TestWebhooks.layer, TestCluster.layer({ resources: [Database] }))))
 })
