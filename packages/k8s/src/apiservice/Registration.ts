@@ -126,8 +126,14 @@ export const beside = Effect.fnUntraced(function*(api: Api<unknown>, service: Se
     Effect.retry(Schedule.spaced(defaults.retry))
   )
   yield* Effect.logInfo(`${api.groupVersion} is registered with the cluster, at port ${service.port} of its host`)
-  // An API that does not respond would block the deletion of namespaces.
-  yield* Effect.addFinalizer(() =>
-    Effect.ignore(Effect.timeout(client.delete(APIService, { name: api.name }), defaults.goodbye))
-  )
+  // An API that does not respond would block the deletion of namespaces. One that another process has registered by now
+  // does respond.
+  const goodbye = Effect.gen(function*() {
+    const { metadata, spec } = yield* client.get(APIService, { name: api.name })
+    const { name, namespace, port } = spec.service ?? {}
+    if (namespace !== service.namespace || name !== service.name || port !== service.port) return
+    const { resourceVersion, uid } = metadata
+    yield* client.delete(APIService, { name: api.name }, { preconditions: { resourceVersion, uid } })
+  })
+  yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(goodbye, defaults.goodbye)))
 })

@@ -1,7 +1,7 @@
 /** An API over TLS: whom it believes, with which certificates it is reached, and how it ends. */
 import { KubeClient } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Clock, Context, Deferred, Effect, Exit, Fiber, Layer, Option, Scope } from "effect"
 import * as Https from "node:https"
 import * as ApiService from "../../src/ApiService.ts"
 import * as Certificates from "../../src/Certificates.ts"
@@ -130,6 +130,33 @@ describe("over TLS", () => {
         assert.strictEqual(yield* status(first), 401)
         assert.strictEqual((yield* Fiber.join(watching)).status, 200, "what was let in goes on")
         assert.strictEqual(yield* status({ ...first, agent }), 401, "nor by a connection that was open")
+      }).pipe(Effect.provide(cluster)),
+    30_000
+  )
+
+  it.live(
+    "beside the cluster, takes its registration with it, but not that of the next process",
+    () =>
+      Effect.gen(function*() {
+        const client = yield* KubeClient.KubeClient
+        const port = Effect.map(
+          Effect.option(client.get(APIService, { name: api.name })),
+          (found) => Option.getOrUndefined(found)?.spec.service?.port
+        )
+        const start = Effect.fnUntraced(function*() {
+          const scope = yield* Scope.fork(yield* Effect.scope)
+          const options = { name: "farm", service, localhost: true, closeGrace: "1 second" } as const
+          const context = yield* Layer.buildWithScope(Layer.fresh(ApiService.layer(api, options)), scope)
+          const address = yield* Context.get(context, ApiService.ApiServiceServer).ready
+          yield* eventually("it is registered", port, (registered) => registered === address.port)
+          return { port: address.port, stop: Scope.close(scope, Exit.void) }
+        })
+        const first = yield* start()
+        const next = yield* start()
+        yield* first.stop
+        assert.strictEqual(yield* port, next.port)
+        yield* next.stop
+        assert.isUndefined(yield* port)
       }).pipe(Effect.provide(cluster)),
     30_000
   )
