@@ -170,14 +170,14 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "ends: how many are a majority is reckoned once",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [...B.sized(2, 7), ...B.deleted],
     majority(false),
     majority(true)
   ),
   B.bug(
     "ends: the status tells for ever what was there first",
-    "what is not wanted any more goes",
+    "nothing left of an earlier spec",
     [...B.sized(3, 7), ...B.deleted],
     phased(false),
     phased(true)
