@@ -256,7 +256,7 @@ describe("Canonical", () => {
     assert.isUndefined(Canonical.leftover(colours("green"), colours("blue"), green))
     assert.include(
       Canonical.leftover(colours("green", "blue"), colours("blue"), green),
-      "Deployment default/green is there"
+      "Deployment default/green exists"
     )
   })
 
