@@ -6,17 +6,21 @@
  * alone. An owner that is being deleted adopts nothing. The server decides that, not the cache, so that an object that
  * has just been deleted gets no new dependents.
  *
+ * A shard of a `Ring` caches only children that carry its label, and orphans carry none. There, orphans are listed on the
+ * server, in every claim, and get the label when they are adopted.
+ *
  * Source: k8s.io/kubernetes/pkg/controller/controller_ref_manager.go.
  */
 import * as Effect from "effect/Effect"
 import * as Cache from "./Cache.ts"
 import * as Crossing from "./internal/crossing.ts"
-import { KubeClient, Patch } from "./KubeClient.ts"
+import { KubeClient, Patch, Writing } from "./KubeClient.ts"
 import type * as KubeError from "./KubeError.ts"
 import { controllerOf, controllerReference, isTerminating, type KubeObject } from "./KubeObject.ts"
-import type * as Resource from "./Resource.ts"
-import { type LabelsInput, matchesLabels, toLabels } from "./Selector.ts"
+import * as Resource from "./Resource.ts"
+import { type LabelSelector, type LabelsInput, matchesLabels, toLabels } from "./Selector.ts"
 import * as Result from "effect/Result"
+import * as Stream from "effect/Stream"
 
 /**
  * Whether an object still exists and is not being deleted, by a read from the server. The cache may come from a server
@@ -50,7 +54,8 @@ export const claim = Effect.fn("Adoption.claim")(function*<
     return yield* Effect.die(new Error(`Adoption.claim: ${Crossing.told(resource, owner.resource, object)}`))
   }
   const selector = Result.getOrThrowWith(toLabels(labels), (why) => new Error(`Adoption.claim: labels: ${why}`))
-  const found = yield* Cache.list(resource, { namespace: object.metadata.namespace })
+  const cached = yield* Cache.list(resource, { namespace: object.metadata.namespace })
+  const found = [...cached, ...yield* orphansElsewhere(resource, object, selector, cached)]
   const claimed: Array<A> = []
   let mayAdopt: boolean | undefined
 
@@ -72,25 +77,48 @@ export const claim = Effect.fn("Adoption.claim")(function*<
   return claimed
 })
 
+/** Orphans that the cache does not show, because it shows only objects that are marked as those of an owner here. */
+const orphansElsewhere = Effect.fnUntraced(function*<A extends KubeObject>(
+  resource: Resource.Resource<A>,
+  owner: KubeObject,
+  selector: LabelSelector,
+  cached: ReadonlyArray<A>
+) {
+  const { mark } = yield* Writing
+  const child = { metadata: { ownerReferences: [controllerReference(owner)] } }
+  if (mark === undefined || mark(resource, child) === child) return []
+  const client = yield* KubeClient
+  const known = new Set(cached.map(({ metadata: { uid } }) => uid))
+  const all = yield* Stream.runCollect(
+    client.list(Resource.unstructured(resource), { namespace: owner.metadata.namespace, labels: selector })
+  )
+  return all.flatMap((object): ReadonlyArray<A> => {
+    if (known.has(object.metadata.uid) || controllerOf(object) !== undefined) return []
+    const decoded = resource.decode(object)
+    return Result.isSuccess(decoded) ? [decoded.success] : []
+  })
+})
+
 /** An object that was deleted meanwhile is neither adopted nor released. */
 const unlessGone = <A, R>(write: Effect.Effect<A, KubeError.KubeError, R>) =>
   Effect.catchReason(write, "KubeError", "NotFound", () => Effect.undefined)
 
 const adopt = <A extends KubeObject>(resource: Resource.Resource<A>, dependent: A, owner: KubeObject) =>
-  unlessGone(KubeClient.use((client) =>
-    client.patch(
-      resource,
-      dependent,
-      Patch.merge({
-        metadata: {
-          // If the object was recreated or changed, this is a Conflict: the decision was about another state.
-          uid: dependent.metadata.uid,
-          resourceVersion: dependent.metadata.resourceVersion,
-          ownerReferences: [...(dependent.metadata.ownerReferences ?? []), controllerReference(owner)]
-        }
-      })
-    )
-  ))
+  Effect.flatMap(Writing, ({ mark }) => {
+    const { labels, resourceVersion, uid } = dependent.metadata
+    const ownerReferences = [...(dependent.metadata.ownerReferences ?? []), controllerReference(owner)]
+    const owned = { metadata: { labels, ownerReferences } }
+    const marked = (mark?.(resource, owned) ?? owned).metadata
+    // If the object was recreated or changed, this is a Conflict: the decision was about another state.
+    const metadata = { uid, resourceVersion, ownerReferences }
+    return unlessGone(KubeClient.use((client) =>
+      client.patch(
+        resource,
+        dependent,
+        Patch.merge({ metadata: marked.labels === labels ? metadata : { ...metadata, labels: marked.labels } })
+      )
+    ))
+  })
 
 const release = <A extends KubeObject>(resource: Resource.Resource<A>, dependent: A, owner: KubeObject) =>
   unlessGone(KubeClient.use((client) =>

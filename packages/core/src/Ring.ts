@@ -20,7 +20,7 @@
  * on the server and labelled. So a child with a generated name is not made again, even if its maker died. Therefore
  * leave `controlledResources` of the ring empty: the sharder would move children by itself, earlier or later than their
  * owner. A kind that another controller of the same manager reconciles is a main resource of the ring itself, and its
- * owner's controller watches all of it.
+ * owner's controller watches all of it. Only the manager's initial controllers count for that, not those added later.
  *
  * An object with a finalizer has been reconciled before; one without has no children. So let an operator get its first
  * `finalize` under one leader, and move it to a ring when all objects have the finalizer.
