@@ -346,8 +346,7 @@ describe("Sharding", () => {
             })
           )
         }
-      }),
-    60_000
+      })
   )
 
   it("refuses names that no lease could have", () => {

@@ -35,7 +35,7 @@ describe("Watch.labelled", () => {
         Projection.lazy(without("status.x", "metadata.annotations")),
         Projection.make(without("metadata.annotations"), "more", () => ({}))
       ]
-    ) assert.throws(() => Watch.labelled(resource, label), /does without the annotation test\.io\/web/)
+    ) assert.throws(() => Watch.labelled(resource, label), /drops the annotation test\.io\/web/)
     for (const resource of [Pod, only(Pod, "test.io/web"), without("metadata.annotations.other"), without("spec.x")]) {
       assert.strictEqual(Watch.labelled(resource, label).resource, resource)
     }
