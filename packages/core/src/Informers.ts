@@ -16,7 +16,7 @@ import type * as Scope from "effect/Scope"
 import type * as SubscriptionRef from "effect/SubscriptionRef"
 import type { Delta } from "./Delta.ts"
 import { type Client, KubeClient, type Selection, type Write } from "./KubeClient.ts"
-import type { KubeObject } from "./KubeObject.ts"
+import { compareResourceVersions, type KubeObject } from "./KubeObject.ts"
 import * as Metrics from "./Metrics.ts"
 import * as Reflector from "./Reflector.ts"
 import type * as Resource from "./Resource.ts"
@@ -99,6 +99,8 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
         const reflector = yield* Reflector.make(traffic.client, resource, selection, {
           replace: (items, resourceVersion) => {
             const initial = store.resourceVersion === "0"
+            // The server was restored, and may never come to what was written before.
+            if (isOlder(resourceVersion, store.resourceVersion)) written.delete(id)
             publish(store.replace(items, resourceVersion), initial)
           },
           apply: (events) => publish(store.apply(events), false)
@@ -144,9 +146,11 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
           store.overlay(seen)
           // Only what the watch is sure to show.
           if (seen._tag !== "Written" || !matches(seen.object)) continue
-          // The most recent write is last.
+          const { resourceVersion } = seen.object.metadata
+          const last = written.get(id)
+          // The most recent write is last. Answers may come in any order.
           written.delete(id)
-          written.set(id, seen.object.metadata.resourceVersion)
+          written.set(id, last !== undefined && isOlder(resourceVersion, last) ? last : resourceVersion)
         }
         for (const id of written.keys()) {
           if (written.size <= defaults.written) break
@@ -171,6 +175,8 @@ export const layer = (supervisor: Supervisor): Layer.Layer<Informers, never, Kub
       })
     })
   )
+
+const isOlder = (a: string, b: string): boolean => compareResourceVersions(a, b) < 0
 
 /** The identity of an informer: requests with the same text share one. */
 export const idOf = ({ fields, labels, namespace, resource }: Options): string =>

@@ -4,7 +4,7 @@ import { Clock, Deferred, Effect, Exit, Fiber, Metric, Scope } from "effect"
 import { informing } from "./support/Informing.ts"
 import { Part, Secret, Widget } from "./support/Kinds.ts"
 import { Prng } from "./support/Prng.ts"
-import { isWatch, parameter, Server, statusOf } from "./support/Server.ts"
+import { isWatch, parameter, refuse, Server, statusOf } from "./support/Server.ts"
 import { between, pass, settable, settle } from "./support/Time.ts"
 
 const text = (delta: Delta.Delta): string => {
@@ -219,6 +219,34 @@ describe("Informers", () => {
       yield* settle
       assert.deepStrictEqual(informer.store.get("default/a"), created)
       assert.strictEqual(informer.store.unconfirmed, 0)
+    }))
+
+  it.effect("what was written last is known, whichever answer comes last, until the server is restored", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const { informers } = yield* informing(server)
+      const informer = yield* informers.get({ resource: Part })
+      yield* settle
+      const restore = server.backup()
+      server.advance(10)
+      const create = (name: string) => server.own.create(Part, { metadata: { name, namespace: "default" } })
+      server.latency = () => Effect.sleep("1 second")
+      const first = yield* Effect.forkChild(create("a"), { startImmediately: true })
+      server.latency = () => Effect.void
+      const { metadata } = yield* create("b")
+      yield* pass("2 seconds")
+      yield* Fiber.join(first)
+      assert.deepStrictEqual([...informers.written().values()], [metadata.resourceVersion])
+      server.fault = (request) =>
+        Effect.succeed(
+          isWatch(request) && Number(parameter(request, "resourceVersion")) > server.rv
+            ? refuse(410, "Expired")
+            : undefined
+        )
+      restore()
+      yield* pass("1 minute")
+      assert.deepStrictEqual([...informers.written().values()], [])
+      assert.strictEqual(informer.store.size, 0)
     }))
 
   it.effect("how long a watch has been quiet does not go by the time of day, which somebody may set", () =>
