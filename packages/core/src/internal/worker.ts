@@ -221,16 +221,22 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
 
     const process = (item: Item): Effect.Effect<void> => {
       hands.item = item
-      // Another replica takes care of it, and so does this one when the object comes here.
-      if (!leadership.owns(item.key)) {
-        giveBack(done)
-        return Effect.void
-      }
+      if (!leadership.owns(item.key)) return processElsewhere()
       hands.processing = tracing?.begin(item)
       const found = find(item.key)
       return isExit(found)
         ? processFound(item, found)
-        : Effect.flatMap(Effect.exit(found), (exit) => processFound(item, exit))
+        : Effect.flatMap(
+          Effect.exit(found),
+          (exit) => leadership.owns(item.key) ? processFound(item, exit) : processElsewhere()
+        )
+    }
+
+    /** Another replica takes care of it, and so does this one when the object comes here. */
+    const processElsewhere = (): Effect.Effect<void> => {
+      giveBack(done)
+      over(Exit.void)
+      return Effect.void
     }
 
     const processFound = (item: Item, found: Exit.Exit<KubeObject | undefined, NotObserved>): Effect.Effect<void> => {
