@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function*(
     const shown = yield* SubscriptionRef.get(current)
     if (keyring !== undefined && shown?.serving.certPem !== keyring.serving.certPem) {
       yield* CertificateMetrics.read
-      yield* Metrics.certificateShown(Keyring.expiry(keyring))
+      yield* Metrics.certificateShown(key, Keyring.expiry(keyring))
       yield* Effect.logInfo(`serving with a certificate valid until ${new Date(Keyring.expiry(keyring)).toISOString()}`)
     }
     if (keyring !== undefined) yield* SubscriptionRef.set(current, keyring)

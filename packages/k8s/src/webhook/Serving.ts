@@ -162,7 +162,10 @@ export const make = Effect.fnUntraced(function*(supervisor: Supervisor.Superviso
 
   if ("cert" in certificates) {
     const files = CertificateFiles.make(certificates)
-    yield* supervisor.run(what, serve(Stream.tap(files.changes, ({ until }) => Metrics.certificateShown(until))))
+    yield* supervisor.run(
+      what,
+      serve(Stream.tap(files.changes, ({ until }) => Metrics.certificateShown(certificates.cert, until)))
+    )
     return { ...serving, trouble: files.trouble } satisfies Serving as Serving
   }
   const client = yield* KubeClient

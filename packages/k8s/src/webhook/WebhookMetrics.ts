@@ -30,7 +30,7 @@ const conversionPanics = counter(
   "Total number of conversion webhook panics"
 )
 const expiry = Metric.gauge("effect_operator_webhook_certificate_expiry_seconds", {
-  description: "When the certificate of the webhook server expires, in seconds since 1970"
+  description: "When the certificate of a webhook or API server expires, in seconds since 1970"
 })
 
 /** Creates the series of the hooks. */
@@ -69,5 +69,9 @@ export const measured = <A extends { readonly status: number }, R>(
 export const panicked = (kind: "admission" | "conversion"): Effect.Effect<void> =>
   Metric.update(kind === "admission" ? panics : conversionPanics, 1)
 
-/** Records that a certificate is served that expires at `until`, in milliseconds since 1970. */
-export const certificateShown = (until: number): Effect.Effect<void> => Metric.update(expiry, Math.floor(until / 1000))
+/**
+ * Records that a certificate is served that expires at `until`, in milliseconds since 1970; `certificate` is its Secret
+ * or file. A program may serve several, and the first to expire must not be hidden by another.
+ */
+export const certificateShown = (certificate: string, until: number): Effect.Effect<void> =>
+  Metric.update(Metric.withAttributes(expiry, { certificate }), Math.floor(until / 1000))

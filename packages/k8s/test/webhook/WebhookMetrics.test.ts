@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Effect, Fiber, Metric, Scheduler } from "effect"
 import { TestClock } from "effect/testing"
-import { measured } from "../../src/webhook/WebhookMetrics.ts"
+import { certificateShown, measured } from "../../src/webhook/WebhookMetrics.ts"
 
 /** What the series of a name say, once there are any. */
 const series = (registry: Metric.MetricRegistry, name: string): ReadonlyArray<any> =>
@@ -44,5 +44,18 @@ describe("metrics of webhooks", () => {
       yield* TestClock.adjust("2 seconds")
       yield* Fiber.join(fiber)
       assert.deepStrictEqual(series(registry, "controller_runtime_webhook_latency_seconds").map(({ sum }) => sum), [2])
+    }))
+
+  it.effect("the certificate that expires first is not hidden by another that the program serves", () =>
+    Effect.gen(function*() {
+      const registry: Metric.MetricRegistry = new Map()
+      const shown = Effect.all([
+        certificateShown("shop/webhooks", 5_000),
+        certificateShown("shop/api", 90_000),
+        certificateShown("shop/webhooks", 7_000)
+      ])
+      yield* Effect.provideService(shown, Metric.MetricRegistry, registry)
+      const expiries = series(registry, "effect_operator_webhook_certificate_expiry_seconds").map(({ value }) => value)
+      assert.deepStrictEqual(expiries, [7, 90])
     }))
 })
