@@ -21,8 +21,12 @@ export const defaults = {
   start: 1_767_225_600_000,
   /** Steps of fibers without a move of the clock after which a program counts as a loop. */
   steps: 50_000,
-  /** A fiber that runs until it is forced to yield (after about 2,000 operations) counts as this many steps. */
-  tireless: 50
+  /** Steps that a fiber counts for which goes on until it is made to give way: some 2,000 operations. */
+  tireless: 50,
+  /** Sleeps that end in a row after which a program counts as a loop, */
+  sleepless: 10_000,
+  /** each so many milliseconds after the last at most. */
+  breath: 20
 } as const
 
 /** Something that a scenario itself does or declares is impossible or meaningless. */
@@ -69,6 +73,10 @@ export class World {
   /** Steps at the current time. */
   #steps = 0
   #moment = 0
+  /** When a sleep ended last, how many have in a row, and since when. */
+  #woken = 0
+  #wakes = 0
+  #since = 0
   #stopped: string | undefined
 
   /** `interleaving` 0 runs tasks in the order in which they arrived. */
@@ -129,12 +137,27 @@ export class World {
     if (++this.#steps > defaults.steps) throw new Restless(`${defaults.steps} steps while the clock stood still`)
   }
 
-  /** Lets time pass, sleeper by sleeper, each with everything that follows from it. */
+  /** A sleep ends. */
+  #wake(): void {
+    if (this.#now - this.#woken > defaults.breath) {
+      this.#wakes = 0
+      this.#since = this.#now
+    }
+    this.#woken = this.#now
+    if (++this.#wakes <= defaults.sleepless) return
+    const seconds = ((this.#now - this.#since) / 1_000).toFixed(1)
+    throw new Restless(
+      `something wakes ${defaults.sleepless} times in ${seconds} s, and never sleeps for longer than ${defaults.breath} ms`
+    )
+  }
+
+  /** Lets time pass, sleeper by sleeper, each with all that follows from it. */
   advance(millis: number): void {
     const until = this.#now + millis
     this.settle()
     for (let next = this.#sleepers.peek(); next !== undefined && next.at <= until; next = this.#sleepers.peek()) {
       this.#now = Math.max(this.#now, next.at)
+      this.#wake()
       this.#step()
       this.#sleepers.pop()!()
       this.settle()
