@@ -12,14 +12,14 @@ describe("Backoff", () => {
     )
   })
 
-  it("adds a share at random, of the delay as it is after the cap", () => {
+  it("adds jitter as a random share of the capped delay", () => {
     assert.strictEqual(Backoff.delay(figures, 1, 0.5), 1200)
     assert.strictEqual(Backoff.delay(figures, 20, 0.5), 45_000)
     assert.strictEqual(Backoff.delay({ ...figures, jitter: 0 }, 3, 0.9), 3200)
     assert.strictEqual(Backoff.delay({ ...figures, jitter: 0.1 }, 1, 0.5), 840)
   })
 
-  it("an attempt before the first has the first delay", () => {
+  it("an attempt before the first gets the first delay", () => {
     assert.strictEqual(Backoff.delay(figures, 0, 0), 800)
     assert.strictEqual(Backoff.delay(figures, -1, 0), 800)
   })

@@ -9,7 +9,7 @@ const object = (name: string, labels: Record<string, string> = {}): KubeObject.K
 })
 
 describe("Buckets", () => {
-  it("files an object under each of its values once, and leaves nothing behind", () => {
+  it("files an object once under each of its values, and leaves nothing behind", () => {
     const buckets = new Buckets<KubeObject.KubeObject>("i", ({ metadata }) => Object.values(metadata.labels ?? {}))
     const before = object("a", { x: "1", y: "1", z: "2" })
     const after = object("a", { x: "2" })
@@ -22,7 +22,7 @@ describe("Buckets", () => {
     assert.strictEqual(buckets.get("2").size, 0)
   })
 
-  it("an object on which the function throws fails every read, until it changes or goes", () => {
+  it("an object on which the function throws fails every read until it changes or is deleted", () => {
     const buckets = new Buckets<KubeObject.KubeObject>("i", ({ metadata }) => [metadata.labels!["must"]!.toString()])
     const [good, bad] = [object("a", { must: "x" }), object("b")]
     buckets.update("a", undefined, good)

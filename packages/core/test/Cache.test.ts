@@ -31,7 +31,7 @@ const populated = () => {
 }
 
 describe("Cache", () => {
-  it.effect("gets by key, or by an object of that key", () =>
+  it.effect("gets by key, or by an object with that key", () =>
     Effect.gen(function*() {
       const server = populated()
       const { reader } = yield* reading(server, { resource: Part })
@@ -59,7 +59,7 @@ describe("Cache", () => {
     [{ namespace: "other", filter: ({ metadata }) => metadata.labels === undefined }, ["d"]]
   ]
   for (const indexed of [[], ["app", "tier"]]) {
-    it.effect(`lists what matches every condition, ${indexed.length === 0 ? "without" : "with"} label indexes`, () =>
+    it.effect(`lists what matches all conditions, ${indexed.length === 0 ? "without" : "with"} label indexes`, () =>
       Effect.gen(function*() {
         const { reader } = yield* reading(populated(), { resource: Part, indexedLabels: indexed })
         for (const [question, answer] of questions) {
@@ -68,7 +68,7 @@ describe("Cache", () => {
       }))
   }
 
-  it.effect("an index gives what a scan gives, whatever is asked (5,000 random questions, seed 1)", () =>
+  it.effect("an index returns what a scan returns, whatever the query (5,000 random queries, seed 1)", () =>
     Effect.gen(function*() {
       const random = new Prng(1)
       const server = new Server(Part)
@@ -127,7 +127,7 @@ describe("Cache", () => {
       assert.strictEqual(reader.get(Part, { name: "d", namespace: "other" })?.metadata.name, "d")
     }))
 
-  it.effect("of an object that several selections have, the newest state is read", () =>
+  it.effect("of an object that is in several selections, the newest state is read", () =>
     Effect.gen(function*() {
       const server = populated()
       const { reader, used } = yield* reading(
@@ -146,7 +146,7 @@ describe("Cache", () => {
       assert.isDefined(reader)
     }))
 
-  it.effect("asking for what was not declared is a defect that says what to do", () =>
+  it.effect("reading an undeclared kind is a defect that says what to do", () =>
     Effect.gen(function*() {
       const server = populated()
       const { reader } = yield* reading(server, { resource: Part, namespace: "default" })
@@ -173,7 +173,7 @@ describe("Cache", () => {
       assert.deepStrictEqual(names(yield* run(front)), ["a"])
     }))
 
-  it.effect("own writes are seen at once by get and by list, under selectors and indexes, and stay seen", () =>
+  it.effect("own writes are seen at once by get and list, with selectors and indexes, and remain visible", () =>
     Effect.gen(function*() {
       const label = OwnerLabel.make("test.io/owner")
       const { indexedLabels, labels } = Watch.labelled(Part, label)

@@ -41,7 +41,7 @@ const recording = () => {
 }
 
 describe("Watch.referenced", () => {
-  it.effect("a change of what is referred to reconciles whoever refers to it, and nobody else", () =>
+  it.effect("a change of a referenced object reconciles the objects that refer to it, and no others", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Secret)
       server.put(Secret, "s")
@@ -70,7 +70,7 @@ describe("Watch.referenced", () => {
       assert.deepStrictEqual(taken(), ["b", "c"])
     }))
 
-  it.effect("may go on from the referring object to others", () =>
+  it.effect("can map the referring object to other objects", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part, Secret)
       const byRole = CacheIndex.references(Part, "secret", ({ spec }) => spec?.role === undefined ? [] : [spec.role])
@@ -92,7 +92,7 @@ describe("Watch.referenced", () => {
 })
 
 describe("a map function that reads the cache", () => {
-  it.effect("sees the kinds it named", () =>
+  it.effect("sees the kinds it declared", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Secret)
       for (const name of ["a", "b"]) server.put(Widget, name, { spec: { size: 1 } })
@@ -116,7 +116,7 @@ describe("a map function that reads the cache", () => {
     }))
 })
 
-describe("reading what is not declared does not compile", () => {
+describe("reading an undeclared kind does not compile", () => {
   type Runs = Effect.Effect<never, Supervisor.PartFailed>
   const server = new Server(Widget)
   const launch = <R>(controller: Controller.Controller<R>) =>
@@ -157,7 +157,7 @@ describe("reading what is not declared does not compile", () => {
 })
 
 describe("own writes and others'", () => {
-  it.effect("a change of somebody else inside the window of an own write wakes the controller", () =>
+  it.effect("a change by another client while an own write is pending wakes the controller", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", { spec: { size: 1 } })
@@ -185,7 +185,7 @@ describe("own writes and others'", () => {
       assert.deepStrictEqual(seen, [[1, false], [2, true]])
     }))
 
-  it.effect("a status of somebody else inside the window of an own write that changes nothing wakes the controller", () =>
+  it.effect("a status written by another client while a no-op own write is pending wakes the controller", () =>
     Effect.gen(function*() {
       const Report = CustomResource.make({
         group: "test.io",
@@ -221,7 +221,7 @@ describe("own writes and others'", () => {
       assert.deepStrictEqual(seen, [undefined, "others"])
     }))
 
-  it.effect("own writes of another manager on the same client are seen, too", () =>
+  it.effect("own writes of another manager on the same client are visible too", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)
       server.put(Widget, "w", { spec: { size: 1 } })

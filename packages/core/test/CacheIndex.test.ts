@@ -13,7 +13,7 @@ const ref = (name: string) => ({ name, namespace: "default" })
 const byRole = CacheIndex.make(Part, "role", ({ spec }) => spec?.role === undefined ? [] : [spec.role])
 
 describe("Cache.byIndex", () => {
-  it.effect("finds by the values of a function, own writes included, as a scan would (500 random steps, seed 1)", () =>
+  it.effect("finds objects by the values of a function, own writes included, as a scan does (500 random steps, seed 1)", () =>
     Effect.gen(function*() {
       const random = new Prng(1)
       const server = new Server(Part)
@@ -36,7 +36,7 @@ describe("Cache.byIndex", () => {
       }
     }))
 
-  it.effect("reads several selections as one, a namespace of it, and what the watch has alone", () =>
+  it.effect("reads several selections as one, a single namespace, and watched state only", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a", { spec: { role: "x" } }, { labels: { app: "web", tier: "y" } })
@@ -50,7 +50,7 @@ describe("Cache.byIndex", () => {
       assert.deepStrictEqual(names(yield* run(Cache.byIndex(byRole, "x", { consistency: "watched" }))), ["a", "b"])
     }))
 
-  it.effect("an index that throws on an object says which, and one made at every read says what to do", () =>
+  it.effect("an index that throws names the object; one created at every read says what to do", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a")
@@ -71,7 +71,7 @@ describe("Cache.byIndex", () => {
 })
 
 describe("CacheIndex.references", () => {
-  it("takes a name for one in the same namespace, and a key for what it says", () => {
+  it("resolves a name in the object's own namespace, and a key as it is", () => {
     const server = new Server(Part)
     const object = server.put(Part, "a", {}, { namespace: "here" })
     const { valuesOf } = CacheIndex.references(Part, "refs", () => [

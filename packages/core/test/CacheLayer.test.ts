@@ -12,7 +12,7 @@ const names = (objects: ReadonlyArray<{ readonly metadata: { readonly name: stri
 const byRole = CacheIndex.make(Part, "role", ({ spec }) => spec?.role === undefined ? [] : [spec.role])
 
 describe("Cache.layer", () => {
-  it.effect("what is no controller reads it: objects, lists, indexes, changes, and its own writes at once", () =>
+  it.effect("serves code outside controllers: objects, lists, indexes, changes, and own writes at once", () =>
     Effect.gen(function*() {
       const server = new Server(Part, Secret)
       server.put(Part, "a", { spec: { role: "web" } })
@@ -42,7 +42,7 @@ describe("Cache.layer", () => {
       assert.lengthOf(server.watches, 0, "it ends with its scope")
     }))
 
-  it.effect("is there before its lists are: a read waits for them", () =>
+  it.effect("is ready before its lists: a read waits for them", () =>
     Effect.gen(function*() {
       const server = new Server(Part, Secret)
       server.put(Part, "a")
@@ -65,7 +65,7 @@ describe("Cache.layer", () => {
       }).pipe(Effect.provide(Layer.provideMerge(Cache.layer([Part, Secret]), server.layer)))
     }))
 
-  it.effect("a read waits for the lists of the namespaces that it is about, and for no others", () =>
+  it.effect("a read waits for the lists of its own namespaces only", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       for (const namespace of ["default", "other"]) server.put(Part, `in-${namespace}`, {}, { namespace })
@@ -95,7 +95,7 @@ describe("Cache.layer", () => {
       )
     }))
 
-  it.effect("a manager that is given it shares its watches and reports them; its controllers read, and are not woken", () =>
+  it.effect("a manager that is given the layer shares and reports its watches; its controllers can read, and are not woken", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part, Secret)
       server.put(Widget, "a", { spec: { size: 1 } })
@@ -137,7 +137,7 @@ describe("Cache.layer", () => {
       assert.lengthOf(server.watches, 0)
     }))
 
-  it.effect("one within another reads the kinds of both, and a manager within both has their watches", () =>
+  it.effect("a nested layer reads the kinds of both, and a manager within both shares their watches", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part, Secret)
       server.put(Widget, "a", { spec: { size: 1 } })
@@ -164,7 +164,7 @@ describe("Cache.layer", () => {
       assert.lengthOf(server.watches, 3)
     }))
 
-  it.effect("one of another client, of another cluster maybe, is no cache of a manager", () =>
+  it.effect("a manager refuses a layer of another client", () =>
     Effect.gen(function*() {
       const [home, away] = [new Server(Widget, Part), new Server(Widget)]
       home.put(Widget, "of-home", { spec: { size: 1 } })

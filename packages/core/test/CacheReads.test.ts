@@ -24,8 +24,8 @@ const changed = ({ metadata }: KubeObject.KubeObject, resourceVersion: number) =
     answer: undefined
   }) as const
 
-describe("reads under own writes", () => {
-  it.effect("can leave own writes aside, call by call", () =>
+describe("reads with pending own writes", () => {
+  it.effect("can ignore own writes, call by call", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a", { spec: { role: "old" } })
@@ -45,7 +45,7 @@ describe("reads under own writes", () => {
       assert.deepStrictEqual(names(yield* run(Cache.byIndex(byRole, "old"))), [])
     }))
 
-  it.effect("of several selections wait for each that holds something old", () =>
+  it.effect("of several selections wait for each that holds an old state", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const old = server.put(Part, "a", { spec: { role: "old" } }, { labels: { app: "web" } })
@@ -70,7 +70,7 @@ describe("reads under own writes", () => {
       assert.deepStrictEqual((yield* Fiber.join(all)).map(({ spec }) => spec?.role), ["new"])
     }))
 
-  it.effect("wait for what an answer did not show: of its key, or of its namespace, and of nothing else", () =>
+  it.effect("wait for what a response did not show: for its key or its namespace only", () =>
     Effect.gen(function*() {
       const server = new Server(Part, Secret)
       for (const name of ["a", "b"]) server.put(Part, name, { spec: { role: "old" } })
@@ -127,7 +127,7 @@ describe("reads under own writes", () => {
       )
     }))
 
-  it.effect("give up a guess about an eviction that named no Pod, when they have waited long enough", () =>
+  it.effect("stop waiting for an eviction that named no Pod after the patience", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a")
@@ -143,7 +143,7 @@ describe("reads under own writes", () => {
       assert.strictEqual(used[0]!.store.unconfirmed, 0)
     }))
 
-  it.effect("are frozen, deeply, unless that is switched off", () =>
+  it.effect("are deeply frozen, unless that is switched off", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const { run, used } = yield* reading(server, { resource: Part })
@@ -174,7 +174,7 @@ describe("Cache.awaitObserved", () => {
     return { run, server, used }
   })
 
-  it.effect("ends when the watch has what was written, has passed a version, or meets a condition", () =>
+  it.effect("completes when the watch has shown a write, passed a version, or met a condition", () =>
     Effect.gen(function*() {
       const { run, server } = yield* scenario
       const made = yield* server.own.create(Part, { metadata: ref("b"), spec: { role: "x" } })
@@ -196,7 +196,7 @@ describe("Cache.awaitObserved", () => {
       assert.deepStrictEqual(done(), [true, true, true, true])
     }))
 
-  it.effect("of several selections has been seen what one shows, or all have passed", () =>
+  it.effect("with several selections: a state counts once one shows it, a version once all have passed it", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const { run, used } = yield* reading(server, { resource: Part, labels: "app=web" }, {
@@ -241,7 +241,7 @@ describe("Cache.awaitObserved", () => {
       assert.match(error.message, /Cache: Part\.v1: default\/b at resourceVersion \d+ was not seen within 5s/)
     }))
 
-  it.effect("a condition that throws is a defect of whoever waits; the watch goes on", () =>
+  it.effect("a condition that throws is a defect of the caller; the watch continues", () =>
     Effect.gen(function*() {
       const { run, server, used } = yield* scenario
       const role = (part: typeof Part.Type | undefined) => part!.spec!.role!.length > 0
@@ -268,7 +268,7 @@ describe("Cache.awaitObserved", () => {
       assert.strictEqual(used[0]!.store.listeners, 0)
     }))
 
-  it.effect("is at once where it has been seen already", () =>
+  it.effect("completes at once if it was already observed", () =>
     Effect.gen(function*() {
       const { run, server } = yield* scenario
       yield* run(Cache.awaitObserved(Part, server.get(Part, "a")!, 0))
@@ -277,7 +277,7 @@ describe("Cache.awaitObserved", () => {
 })
 
 describe("Cache.changes", () => {
-  it.effect("a snapshot, then every change; what a slow reader missed comes as one", () =>
+  it.effect("gives a snapshot, then every change; a slow reader gets the missed changes merged", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a", { spec: { role: "1" } })
@@ -295,8 +295,10 @@ describe("Cache.changes", () => {
         }
       }
       const fiber = yield* Effect.forkChild(
-        Stream.runForEach(follow(Cache.changes(Part)), (change) =>
-          Effect.andThen(Effect.sync(() => told.push(text(change))), Effect.sleep("1 second")))
+        Stream.runForEach(
+          follow(Cache.changes(Part)),
+          (change) => Effect.andThen(Effect.sync(() => told.push(text(change))), Effect.sleep("1 second"))
+        )
       )
       yield* settle
       assert.deepStrictEqual(told, ["Snapshot a,b"])
@@ -314,7 +316,7 @@ describe("Cache.changes", () => {
       assert.strictEqual(used[0]!.subscribers(), 0)
     }))
 
-  it.effect("an object that enters or leaves the reader's conditions comes and goes", () =>
+  it.effect("an object that enters or leaves the reader's conditions is added or deleted", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a", {}, { labels: { app: "web" } })

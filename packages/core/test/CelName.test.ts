@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { CelName } from "../src/index.ts"
 
-describe("names of fields", () => {
+describe("field names", () => {
   for (
     const [plain, escaped] of [
       ["a", "a"],
@@ -30,7 +30,7 @@ describe("names of fields", () => {
   }
 
   it.prop(
-    "what is escaped comes back",
+    "an escaped name can be unescaped",
     [
       Schema.Array(Schema.Literals(["a", "_", "__", ".", "-", "/", "dot", "in", "9"])).check(
         Schema.isMinLength(1),
@@ -47,7 +47,7 @@ describe("names of fields", () => {
     { arbitrary: { runs: 2000 } }
   )
 
-  it("an escape that nobody wrote is none", () => {
+  it("an escape sequence that was not produced by escaping is left alone", () => {
     assert.isUndefined(CelName.unescape("a__in__"))
     assert.isUndefined(CelName.unescape("a__dots__b"))
   })

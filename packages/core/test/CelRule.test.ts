@@ -4,7 +4,7 @@ import { CelRule } from "../src/index.ts"
 
 const rulesOf = (schema: Schema.Top) => SchemaAST.resolveAt(CelRule.key)(schema.ast)
 
-it("fields are named as CEL wants them, and one that it cannot name is refused", () => {
+it("field names are escaped for CEL, and a name that CEL cannot express is refused", () => {
   assert.strictEqual(
     CelRule.atLeastOneOf("storage-size", "while").rule,
     "has(self.storage__dash__size) || has(self.__while__)"
@@ -12,7 +12,7 @@ it("fields are named as CEL wants them, and one that it cannot name is refused",
   assert.throws(() => CelRule.exactlyOneOf("9a"), /A CEL rule cannot refer to the field "9a"/)
 })
 
-it("rules add to those a Schema has, and leave the Schema as it is", () => {
+it("rules are added to those of a Schema, which itself is unchanged", () => {
   const plain = Schema.Struct({ a: Schema.optionalKey(Schema.Int), b: Schema.optionalKey(Schema.Int) })
   const one = plain.pipe(CelRule.rules(CelRule.exactlyOneOf("a", "b")))
   const two = one.pipe(CelRule.rules(CelRule.atMost("a", "b"), CelRule.immutable()))

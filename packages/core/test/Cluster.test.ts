@@ -47,7 +47,7 @@ describe("Cluster", () => {
       assert.deepStrictEqual(Context.get(context, Cluster.Clusters).names(), ["east"])
     }))
 
-  it.effect("what is asked of a subresource, and what is followed, is asked of the cluster of its kind", () =>
+  it.effect("requests for a subresource, and watches, go to the cluster of their kind", () =>
     Effect.gen(function*() {
       const [home, away] = [new Server(Part), new Server(Part)]
       const client = Context.get(yield* Layer.build(twoClusters(home, away)), KubeClient.KubeClient)
@@ -67,7 +67,7 @@ describe("Cluster", () => {
       assert.deepStrictEqual(home.requests, [])
     }))
 
-  it.effect("who asks to know of writes is told under the kind's own name, once", () =>
+  it.effect("an observer is notified of writes under the kind's own id, once", () =>
     Effect.gen(function*() {
       const [home, away] = [new Server(Part), new Server(Part)]
       const client = Context.get(yield* Layer.build(twoClusters(home, away)), KubeClient.KubeClient)
@@ -85,7 +85,7 @@ describe("Cluster", () => {
       assert.deepStrictEqual(observed, ["Part.v1@east", "Part.v1"])
     }))
 
-  it.effect("a kind of an unknown cluster is never answered by another", () =>
+  it.effect("a request for a kind of an unknown cluster is never answered by another", () =>
     Effect.gen(function*() {
       const home = new Server(Part)
       const plain = KubeClient.make(home.transport)
@@ -133,7 +133,7 @@ describe("Cluster", () => {
       ])
     }))
 
-  it.effect("the same kind in two clusters is two kinds, and a controller of each leaves the other's alone", () =>
+  it.effect("the same kind in two clusters is two kinds, and a controller of one ignores the other", () =>
     Effect.gen(function*() {
       const [home, away] = [new Server(Widget), new Server(Widget)]
       home.put(Widget, "h", { spec: { size: 1 } })
@@ -151,7 +151,7 @@ describe("Cluster", () => {
       assert.sameMembers([...journal.words], ["home h", "east e"])
     }))
 
-  it.effect("a cluster that comes later is followed then, and one that goes degrades its watches alone", () =>
+  it.effect("a cluster that is added later is watched from then on, and one that is removed degrades only its own watches", () =>
     Effect.gen(function*() {
       const [home, away] = [new Server(Widget), new Server(Part)]
       home.put(Widget, "a", { spec: { size: 1 } })
@@ -189,7 +189,7 @@ describe("Cluster", () => {
       ])
     }))
 
-  it.effect("one that comes under a name of before may be another cluster: it is read anew", () =>
+  it.effect("a cluster added under an earlier name may be another one: it is listed again", () =>
     Effect.gen(function*() {
       const [home, first, second] = [new Server(Widget), new Server(Part), new Server(Part)]
       first.put(Part, "old")
@@ -246,7 +246,7 @@ describe("Cluster", () => {
       )
   }
   for (const [what, write] of Object.entries(refusals)) {
-    it.effect(`nothing is owned across clusters, where a garbage collector would delete it: ${what}`, () =>
+    it.effect(`nothing is owned across clusters, where the garbage collector would delete it: ${what}`, () =>
       Effect.gen(function*() {
         const [home, away] = [new Server(Widget, Part), new Server(Part)]
         home.put(Widget, "a", { spec: { size: 2 } })
@@ -267,7 +267,7 @@ describe("Cluster", () => {
       }))
   }
 
-  it.effect("what is in one cluster owns what is in the same", () =>
+  it.effect("an object owns objects in the same cluster", () =>
     Effect.gen(function*() {
       const [home, away] = [new Server(), new Server(Widget, Part)]
       const owner = away.put(Widget, "a", { spec: { size: 2 } })
@@ -294,14 +294,14 @@ describe("Cluster", () => {
       )
     }))
 
-  it("what it refuses: a name that is none, owning across clusters", () => {
+  it("refuses an invalid name, and ownership across clusters", () => {
     assert.throws(() => Cluster.make("East!"), /must consist of lower-case/)
     const owning = () =>
       Controller.make("w", { for: Widget, owns: [EastPart], reconcile: () => Effect.succeed(Action.done) })
     assert.throws(owning, /owner references do not cross clusters/)
   })
 
-  it("reading a kind of another cluster that was not declared does not compile", () => {
+  it("reading an undeclared kind of another cluster does not compile", () => {
     const reads = Controller.make("w", {
       for: Widget,
       watches: [Watch.cached(Part)],

@@ -8,7 +8,7 @@ const about = { generation: 3 }
 const ready = (status: boolean | "Unknown", reason = "Checked") => ({ type: "Ready", status, reason })
 
 describe("Conditions", () => {
-  it("changes the transition time with the status alone, and answers the same list if nothing changes", () => {
+  it("changes the transition time only with the status, and returns the same list if nothing changes", () => {
     const first = Conditions.set(undefined, ready(false, "Starting"), about, "t1")
     assert.deepStrictEqual(first, [{
       type: "Ready",
@@ -31,7 +31,7 @@ describe("Conditions", () => {
     })
   })
 
-  it("a message alone is news, and so is that it holds for a later generation", () => {
+  it("a changed message is a change, and so is a later observed generation", () => {
     const first = Conditions.set(undefined, ready(true), about, "t1")
     const worded = Conditions.set(first, { ...ready(true), message: "all is well" }, about, "t2")
     assert.deepInclude(worded[0], { message: "all is well", lastTransitionTime: "t1" })
@@ -39,7 +39,7 @@ describe("Conditions", () => {
     assert.deepInclude(later[0], { observedGeneration: 4, lastTransitionTime: "t1" })
   })
 
-  it("keeps its laws: one of a type, others untouched, set twice is set once", () => {
+  it("keeps its laws: one condition per type, others untouched, setting twice equals setting once", () => {
     for (let seed = 1; seed <= 400; seed++) {
       const random = new Prng(seed)
       let list: ReadonlyArray<Conditions.Condition> = []
@@ -64,7 +64,7 @@ describe("Conditions", () => {
     }
   })
 
-  it.effect("states several things at the time of the clock, for a kind without generations, too", () =>
+  it.effect("sets several conditions at the time of the clock, also for a kind without generations", () =>
     Effect.gen(function*() {
       yield* TestClock.setTime(Date.UTC(2026, 0, 1))
       const object = {

@@ -12,7 +12,7 @@ const small = { spec: { size: 1 } }
 describe("Controller.make", () => {
   const reconcile = () => Effect.succeed(Action.done)
 
-  it("refuses a name that no metric and no field manager could carry, and a concurrency of nothing", () => {
+  it("refuses a name that is invalid in a metric or field manager, and a concurrency below 1", () => {
     for (const name of ["", "Widgets", "a_b", "-a", "a-", "a b"]) {
       assert.throws(
         () => Controller.make(name, { for: Widget, reconcile }),
@@ -24,7 +24,7 @@ describe("Controller.make", () => {
     }
   })
 
-  it("names the finalizer after group and controller", () => {
+  it("names the finalizer after the group and the controller", () => {
     const finalize = () => Effect.succeed(Action.done)
     const of = (options: { readonly finalizer?: string }) =>
       Controller.make("widgets", { for: Widget, reconcile, finalize, ...options }).finalize?.finalizer
@@ -36,7 +36,7 @@ describe("Controller.make", () => {
 })
 
 describe("Controller: caches", () => {
-  it.effect("nothing is reconciled before every cache is full, and then everything is there", () =>
+  it.effect("reconciles nothing before every cache is full; then everything is there", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part, Secret)
       server.put(Widget, "a", small)
@@ -68,7 +68,7 @@ describe("Controller: caches", () => {
       yield* Fiber.join(ready)
     }))
 
-  it.effect("a cache that does not fill holds up its controller alone, which says why and starts when it can", () =>
+  it.effect("a cache that does not sync holds up only its own controller, which says why and starts when it can", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part, Secret)
       server.put(Widget, "a", small)
@@ -149,7 +149,7 @@ describe("Controller: caches", () => {
       assert.strictEqual(server.objects(Part).length, 3)
     }))
 
-  it.effect("only objects of the controller's own selection are reconciled, whatever a watch maps to", () =>
+  it.effect("reconciles only objects of its own selection, whatever a watch maps to", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)
       server.put(Widget, "mine", small, { namespace: "a", labels: { shard: "1" } })
@@ -176,7 +176,7 @@ describe("Controller: caches", () => {
 })
 
 describe("Controller: keys", () => {
-  it.effect("a key is never in two workers, and an object that changes meanwhile is looked at again", () =>
+  it.effect("a key is never in two workers, and an object that changes meanwhile is reconciled again", () =>
     Effect.gen(function*() {
       const seed = Number(process.env["SEED"] ?? 1)
       const random = new Prng(seed)
@@ -213,7 +213,7 @@ describe("Controller: keys", () => {
       }
     }))
 
-  it.effect("a change while it is reconciled runs it once more, with the new state", () =>
+  it.effect("a change during a reconcile causes one more, with the new state", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       const journal = new Journal()
@@ -233,7 +233,7 @@ describe("Controller: keys", () => {
       assert.deepStrictEqual(journal.entries, [[0, "1"], [100, "4"]])
     }))
 
-  it.effect("the reasons of merged triggers come together, each once", () =>
+  it.effect("the reasons of merged triggers arrive together, each once", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)
       const journal = new Journal()
@@ -264,7 +264,7 @@ describe("Controller: keys", () => {
       ])
     }))
 
-  it.effect("a deleted object is not reconciled, and what it owned wakes nobody in vain", () =>
+  it.effect("a deleted object is not reconciled, and its dependents wake nothing", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       const journal = new Journal()
@@ -284,7 +284,7 @@ describe("Controller: keys", () => {
       assert.deepStrictEqual(journal.words, ["b"])
     }))
 
-  it.effect("every object is looked at again after the resync period", () =>
+  it.effect("every object is reconciled again after the resync period", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -304,7 +304,7 @@ describe("Controller: keys", () => {
 })
 
 describe("Controller: invalid objects", () => {
-  it.effect("an object that does not decode is reported and skipped, and picked up once it is mended", () =>
+  it.effect("an object that does not decode is reported and skipped, and reconciled once it is corrected", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "bad", { spec: { size: "big" } })
@@ -340,7 +340,7 @@ describe("Controller: invalid objects that are deleted", () => {
       finalize: ({ metadata, spec }) => Effect.as(journal.note(`${metadata.name} ${spec.size}`), Action.done)
     })
 
-  it.effect("are cleaned up where their types fit", () =>
+  it.effect("are cleaned up if their types fit", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", { spec: { size: 0.5 } }, going)
@@ -351,7 +351,7 @@ describe("Controller: invalid objects that are deleted", () => {
       assert.deepStrictEqual(server.objects(Widget), [])
     }))
 
-  it.effect("say what they wait for where they do not", () =>
+  it.effect("say what they are waiting for if their types do not fit", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", { spec: { size: "big" } }, going)
@@ -366,7 +366,7 @@ describe("Controller: invalid objects that are deleted", () => {
 })
 
 describe("Controller: keys of the wrong scope", () => {
-  it.effect("are reported on the object that was mapped to them, and wake nobody", () =>
+  it.effect("are reported on the mapped object, and wake nothing", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)
       const journal = new Journal()

@@ -9,7 +9,7 @@ import { isWatch, refuse, Server } from "./support/Server.ts"
 import { pass } from "./support/Time.ts"
 
 describe("Controller: convergence", () => {
-  it.effect("through any faults, lags and late answers, makes exactly what is asked for, and never too much", () =>
+  it.effect("creates exactly what is desired, and never too much, through any faults, lag and late responses", () =>
     Effect.gen(function*() {
       const [first, runs] = process.env["SEED"] === undefined
         ? [1, Number(process.env["RUNS"] ?? 100)]

@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Part, Region, Widget } from "./support/Kinds.ts"
 
-describe("Controller.make refuses what cannot work, and names field, value and remedy", () => {
+describe("Controller.make refuses impossible options, naming the field, the value and a remedy", () => {
   const reconcile = () => Effect.succeed(Action.done)
   const base = { for: Widget, reconcile }
   const refused: ReadonlyArray<readonly [string, () => unknown, RegExp]> = [
@@ -61,7 +61,7 @@ describe("Controller.make refuses what cannot work, and names field, value and r
     })
   }
 
-  it("and takes the rest", () => {
+  it("and accepts all others", () => {
     const controller = Controller.make("w", { ...base, concurrency: 4, resync: "1 minute", namespaces: ["a", "b"] })
     assert.strictEqual(controller.concurrency, 4)
     assert.deepStrictEqual(controller.watches.map(({ namespaces }) => namespaces), [["a", "b"]])

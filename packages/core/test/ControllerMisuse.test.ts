@@ -10,8 +10,8 @@ import { pass, settle } from "./support/Time.ts"
 const small = { spec: { size: 1 } }
 
 /** What types would have refused, or nobody thought of. */
-describe("Controller: wrong uses", () => {
-  it.effect("requeue for ever is held back, longer and longer, where nothing is written", () =>
+describe("Controller: misuse", () => {
+  it.effect("requeueing forever without a write is held back, with growing delays", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -25,7 +25,7 @@ describe("Controller: wrong uses", () => {
       assert.isAtMost(journal.entries.length, 30)
     }))
 
-  it.effect("what is woken often, or asks to be run again after a while, is not held back where it writes nothing", () =>
+  it.effect("a key that is woken often, or requeues with a delay, is not held back if it writes nothing", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "woken", small)
@@ -46,7 +46,7 @@ describe("Controller: wrong uses", () => {
       assert.lengthOf(journal.words.filter((name) => name === "asks"), 51)
     }))
 
-  it.effect("a source that names what cannot be one of the kind fails, and says so", () =>
+  it.effect("a source that emits an impossible key of the kind fails and says so", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -63,7 +63,7 @@ describe("Controller: wrong uses", () => {
       assert.match(lines.join(), /source tick: a: Widget is namespaced: give a namespace/)
     }))
 
-  it.effect("a poll that is never answered is told, ever more rarely", () =>
+  it.effect("a poll that never completes is logged, at growing intervals", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       const lines: Array<string> = []
@@ -92,7 +92,7 @@ describe("Controller: wrong uses", () => {
       assert.strictEqual(lines.length, 5)
     }))
 
-  it.effect("a reconcile that never ends is told, again and again, and ever more rarely; the others go on", () =>
+  it.effect("a reconcile that never ends is logged, at growing intervals; others go on", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       for (const name of ["a", "b", "c"]) server.put(Widget, name, small)
@@ -125,7 +125,7 @@ describe("Controller: wrong uses", () => {
       assert.lengthOf(lines, 5)
     }))
 
-  it.effect("a reconcile that never ends is told no more often where the time of day drifts, or is set", () =>
+  it.effect("a reconcile that never ends is logged no more often if the time of day drifts or is set", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -159,7 +159,7 @@ describe("Controller: wrong uses", () => {
       ])
     }))
 
-  it.effect("what a reconcile must not return is its failure, in plain words, and stops no controller", () =>
+  it.effect("an invalid return value of a reconcile is its failure, in plain words, and stops no controller", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       const wrong: Record<string, () => unknown> = {
@@ -192,7 +192,7 @@ describe("Controller: wrong uses", () => {
       assert.include(text, "objects from a cache are frozen: change a copy")
     }))
 
-  it.effect("a Schema that throws on an object makes that one invalid, also where it was just written, and ends nothing", () =>
+  it.effect("a Schema that throws on an object makes only that object invalid, even if it was just written", () =>
     Effect.gen(function*() {
       const Site = CustomResource.make({
         group: "test.io",
@@ -237,7 +237,7 @@ describe("Controller: wrong uses", () => {
       }
     }))
 
-  it("a delay or a reconcile that is none is refused at once", () => {
+  it("a delay or a reconcile that is not one is refused at once", () => {
     assert.throws(() => Action.requeueAfter(-5), /-5: must be a duration/)
     assert.throws(() => Action.requeueAfter(Number.NaN), /must be a duration/)
     assert.throws(() => Action.requeueAfter("5 sec" as never), /"5 sec": must be a duration, such as "30 seconds"/)

@@ -54,7 +54,7 @@ describe("Controller: outcomes", () => {
     return { journal, server }
   })
 
-  it.effect("failures are retried after 5 ms, doubled each time, at most 16 min, without end", () =>
+  it.effect("failures are retried after 5 ms, doubled each time up to 16 min, forever", () =>
     Effect.gen(function*() {
       const { journal } = yield* outcomes(() => Effect.fail("always"))
       yield* pass("5 hours")
@@ -67,7 +67,7 @@ describe("Controller: outcomes", () => {
       assert.deepStrictEqual(journal.words, expected.map((_, i) => String(i)))
     }))
 
-  it.effect("success resets the delays", () =>
+  it.effect("success resets the delay", () =>
     Effect.gen(function*() {
       const { journal, server } = yield* outcomes((run) => run === 4 ? Effect.succeed(Action.done) : Effect.fail("no"))
       yield* pass("1 second")
@@ -79,7 +79,7 @@ describe("Controller: outcomes", () => {
       assert.deepStrictEqual(journal.entries.slice(5), [[1000, "0"], [1005, "1"], [1015, "2"]])
     }))
 
-  it.effect("a schedule of one's own is chosen by error, and its end is the end of retrying", () =>
+  it.effect("a custom schedule is chosen by error, and its end is the end of retries", () =>
     Effect.gen(function*() {
       const retry = Schedule.spaced("1 second").pipe(
         Schedule.setInputType<unknown>(),
@@ -93,7 +93,7 @@ describe("Controller: outcomes", () => {
       assert.strictEqual(journal.entries.length, 4)
     }))
 
-  it.effect("a server that says when to come back is obeyed", () =>
+  it.effect("the server's Retry-After is respected", () =>
     Effect.gen(function*() {
       const { journal } = yield* outcomes((run) =>
         run === 0 ? Effect.fail(throttled(7000)) : Effect.succeed(Action.done)
@@ -102,7 +102,7 @@ describe("Controller: outcomes", () => {
       assert.deepStrictEqual(journal.times, [0, 7000])
     }))
 
-  it.effect("one that says a day is asked again after 16 minutes", () =>
+  it.effect("a Retry-After of one day is capped at 16 minutes", () =>
     Effect.gen(function*() {
       const { journal } = yield* outcomes((run) =>
         run === 0 ? Effect.fail(throttled(86_400_000)) : Effect.succeed(Action.done)
@@ -139,7 +139,7 @@ describe("Controller: outcomes", () => {
       })]
   ]
   for (const [name, defect] of defects) {
-    it.effect(`${name} of one object delays that object alone, and stops nothing`, () =>
+    it.effect(`${name} of one object delays only that object, and stops nothing`, () =>
       Effect.gen(function*() {
         const server = new Server(Widget)
         server.put(Widget, "bad", small)
@@ -173,7 +173,7 @@ describe("Controller: outcomes", () => {
       assert.deepStrictEqual(journal.times, [0, 90_000, 180_000, 270_000])
     }))
 
-  it.effect("a change comes before the time of a requeueAfter, and replaces it", () =>
+  it.effect("a change comes before the end of a requeueAfter, and replaces it", () =>
     Effect.gen(function*() {
       const { journal, server } = yield* outcomes((run) =>
         Effect.succeed(run === 0 ? Action.requeueAfter("1 minute") : Action.done)
@@ -184,7 +184,7 @@ describe("Controller: outcomes", () => {
       assert.deepStrictEqual(journal.times, [0, 10_000])
     }))
 
-  it.effect("requeue is at once, behind the other keys", () =>
+  it.effect("requeue is immediate, behind the other keys", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       for (const name of ["a", "b"]) server.put(Widget, name, small)
@@ -198,7 +198,7 @@ describe("Controller: outcomes", () => {
       assert.deepStrictEqual(journal.entries, [[0, "a"], [0, "b"], [0, "a"], [0, "b"]])
     }))
 
-  it.effect("who may have made something under a name that nobody knows looks when the watch has had time to show it", () =>
+  it.effect("a retry that may have created an object under an unknown name waits until the watch has had time to show it", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)
       const web = server.put(Widget, "web", small)
@@ -265,7 +265,7 @@ describe("Controller: outcomes", () => {
       assert.deepStrictEqual(journal.words, ["Part default/none updated"])
     }))
 
-  it.effect("a predicate that throws on a change loses none", () =>
+  it.effect("a predicate that throws on a change does not lose the change", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       const journal = new Journal()
@@ -301,7 +301,7 @@ describe("Controller: finalizer", () => {
       finalize: () => Effect.andThen(journal.note("finalize"), Effect.suspend(finalize))
     })
 
-  it.effect("whoever waits for it is cleaned up, whatever a predicate says", () =>
+  it.effect("an object that waits for it is cleaned up, whatever a predicate says", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       for (const name of ["a", "b"]) server.put(Widget, name, small, { finalizers: [finalizer] })
@@ -351,7 +351,7 @@ describe("Controller: finalizer", () => {
       assert.strictEqual(server.requestsFor("PATCH", "widgets").length, 1)
     }))
 
-  it.effect("an object that changed meanwhile is not touched; the next run does it", () =>
+  it.effect("a concurrently changed object is not touched; the next run retries", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -371,7 +371,7 @@ describe("Controller: finalizer", () => {
       assert.strictEqual(journal.words[0], `reconcile else.io/first,${finalizer}`)
     }))
 
-  it.effect("stays while the clean-up fails or asks for more, and goes after its success", () =>
+  it.effect("stays while the clean-up fails or requeues, and is removed after its success", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -397,7 +397,7 @@ describe("Controller: finalizer", () => {
       ])
     }))
 
-  it.effect("stays while the clean-up waits for a change, and asks nothing meanwhile", () =>
+  it.effect("stays while the clean-up awaits a change, without any request meanwhile", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -447,7 +447,7 @@ describe("Controller: finalizer", () => {
       assert.deepStrictEqual(journal.words, ["finalize"])
     }))
 
-  it.effect("a finalizer of somebody else, or none of ours, means nothing to clean up", () =>
+  it.effect("other finalizers, or none of ours, mean nothing to clean up", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small, { finalizers: ["else.io/hold"], deletionTimestamp: "2026-01-01T00:00:00Z" })
@@ -462,7 +462,7 @@ describe("Controller: finalizer", () => {
 describe("Controller: retries", () => {
   class Busy extends Schema.TaggedError<Busy>()("Busy", { message: Schema.String }) {}
 
-  it.effect("a run is told what the one before failed with, and nothing of it after a success", () =>
+  it.effect("a run gets the failure of the previous one, and none after a success", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -495,7 +495,7 @@ describe("Controller: retries", () => {
       ])
     }))
 
-  it.effect("a schedule that knows the errors of the reconciler chooses by them", () =>
+  it.effect("a schedule typed with the reconciler's errors chooses by them", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -519,7 +519,7 @@ describe("Controller: retries", () => {
       })
     }))
 
-  it("a schedule knows the errors of generators, too, those of a clean-up among them", () => {
+  it("a schedule is typed with the errors of generators too, including those of the clean-up", () => {
     class Away extends Schema.TaggedError<Away>()("Away", { where: Schema.String }) {}
     const busy = new Busy({ message: "later" })
     const knowing = <E>() => Schedule.spaced("3 seconds").pipe(Schedule.setInputType<Reconciler.Retried<E>>())
@@ -569,7 +569,7 @@ describe("Controller: retries", () => {
 describe("Controller: limits", () => {
   const client = KubeClient.KubeClient
 
-  it.effect("a reconcile that takes longer than its time is interrupted, and tried again like any other failure", () =>
+  it.effect("a reconcile that exceeds its timeout is interrupted, and retried like any other failure", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -594,7 +594,7 @@ describe("Controller: limits", () => {
       ])
     }))
 
-  it.effect("a reconciler that fights over an object is slowed down, others are not", () =>
+  it.effect("a reconciler that fights over an object is slowed down; others are not", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)
       server.put(Widget, "a", small)
@@ -623,7 +623,7 @@ describe("Controller: limits", () => {
       assert.strictEqual(others, 11)
     }))
 
-  it.effect("the controller's own status write wakes nobody; somebody else's change at the same time does", () =>
+  it.effect("the controller's own status write wakes nothing; another client's change at the same time does", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       const journal = new Journal()
@@ -654,7 +654,7 @@ describe("Controller: limits", () => {
       assert.isTrue(journal.words.at(-1)!.startsWith("3 "))
     }))
 
-  it.effect("its own status write wakes nobody, also where it is one of the whole kind and a part is cached", () =>
+  it.effect("its own status write wakes nothing, even if the whole kind is written and a projection is cached", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       const journal = new Journal()
@@ -679,7 +679,7 @@ describe("Controller: limits", () => {
       assert.deepStrictEqual(journal.words, ["undefined", "false"])
     }))
 
-  it.effect("its own writes wake nobody, also where their events come before the answers, or long after", () =>
+  it.effect("its own writes wake nothing, even if their events come before the responses, or long after", () =>
     Effect.gen(function*() {
       for (const late of ["answers", "events"]) {
         const server = new Server(Task)
@@ -708,7 +708,7 @@ describe("Controller: limits", () => {
       }
     }))
 
-  it.effect("what is given up is told on the object", () =>
+  it.effect("giving up is shown by an event on the object", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -723,7 +723,7 @@ describe("Controller: limits", () => {
       })
     }))
 
-  it.effect("what is given up says so in its conditions, until it is reconciled again", () =>
+  it.effect("giving up is shown in the object's conditions until it is reconciled again", () =>
     Effect.gen(function*() {
       const Task = CustomResource.make({
         group: "example.com",
@@ -773,7 +773,7 @@ describe("Controller: limits", () => {
     "asks for another run later": Action.requeueAfter("1 hour")
   }
   for (const [what, action] of Object.entries(successes)) {
-    it.effect(`a reconcile that ${what} takes back that the object was given up`, () =>
+    it.effect(`a reconcile that ${what} removes the condition of an object that was given up`, () =>
       Effect.gen(function*() {
         const server = new Server(Task)
         server.put(Task, "a", small)
@@ -791,7 +791,7 @@ describe("Controller: limits", () => {
       }))
   }
 
-  it.effect("of several controllers who has given up first says so, and takes it back", () =>
+  it.effect("of several controllers, the first to give up sets the condition, and removes it", () =>
     Effect.gen(function*() {
       const server = new Server(Task)
       server.put(Task, "a", small, { generation: 1 })
@@ -839,7 +839,7 @@ describe("Controller: limits", () => {
     "all but some fields": Projection.without(Task, "fewer", ["status.conditions"])
   }
   for (const [what, part] of Object.entries(parts)) {
-    it.effect(`of whose objects nothing but ${what} is cached says nothing in conditions, of which it would lose some`, () =>
+    it.effect(`with only ${what} cached, no condition is written, because others would be lost`, () =>
       Effect.gen(function*() {
         const server = new Server(Task)
         const status = { conditions: [{ type: "Ready", status: "True", reason: "Yes", message: "" }] }
@@ -854,7 +854,7 @@ describe("Controller: limits", () => {
       }))
   }
 
-  it.effect("what is given up says so also where somebody else's status is not shown yet", () =>
+  it.effect("giving up is shown even if another client's status is not visible yet", () =>
     Effect.gen(function*() {
       const server = new Server(Task)
       server.put(Task, "a", small, { generation: 1 })
@@ -875,7 +875,7 @@ describe("Controller: limits", () => {
       assert.deepStrictEqual(task?.status?.conditions?.map(({ reason }) => reason), ["Terminal"])
     }))
 
-  it.effect("a spec that another worker has reconciled is never said to be given up", () =>
+  it.effect("a spec that another worker has reconciled is never shown as given up", () =>
     Effect.gen(function*() {
       const bad: Readonly<Record<string, unknown>> = {
         terminal: new Reconciler.Terminal({ message: "no such size" }),
@@ -902,7 +902,7 @@ describe("Controller: limits", () => {
       assert.deepStrictEqual(server.objects(Task).map(({ status }) => status?.conditions), [[], []])
     }))
 
-  it.effect("a condition that the server refuses is told once, with its words and the remedy", () =>
+  it.effect("a condition that the server rejects is reported once, with the server's message and the remedy", () =>
     Effect.gen(function*() {
       const Task = CustomResource.make({
         group: "example.com",
@@ -932,7 +932,7 @@ describe("Controller: limits", () => {
       ])
     }))
 
-  it.effect("what was there from the start waits behind what changes", () =>
+  it.effect("what existed at the start waits behind changes", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       for (let i = 0; i < 50; i++) server.put(Widget, `w${i}`, small)
@@ -976,7 +976,7 @@ describe("Controller: sources", () => {
       assert.include(journal.words, "c: clock")
     }))
 
-  it.effect("what runs for each object comes and goes with it, and is started again where it fails, for itself alone", () =>
+  it.effect("Source.each runs for as long as its object exists, and restarts for that object alone if it fails", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -1023,7 +1023,7 @@ describe("Controller: sources", () => {
       assert.deepStrictEqual(journal.words, [`${a} ends`, `${again} starts`, `${again} of 1`])
     }))
 
-  it.effect("a source that fails or dies is started again, later each time, and stops nothing", () =>
+  it.effect("a source that fails or dies is restarted with growing delays, and stops nothing", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)

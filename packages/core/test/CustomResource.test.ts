@@ -58,7 +58,7 @@ describe("CustomResource.make", () => {
     scale: { specReplicasPath: ".spec.size", statusReplicasPath: ".status.size" }
   })
 
-  it("gives the type, as data", () => {
+  it("returns the type as data", () => {
     const web: typeof Web.Type = {
       apiVersion: "test.io/v1",
       kind: "Web",
@@ -145,7 +145,7 @@ describe("decode", () => {
     assert.deepStrictEqual(success(Web.decode(json({ ports: [] }))).spec, { size: 1, ports: [] })
   })
 
-  it("names every fault at once, each with its path", () => {
+  it("reports every issue at once, each with its path", () => {
     const found = issues(Web.decode(json({ size: 1.5, ports: [{ name: "" }, {}], mode: "c", labels: { "a.b/c": 1 } })))
     assert.deepStrictEqual(found.map((issue) => issue.replace(/:.*/, "")), [
       "spec.size",
@@ -159,7 +159,7 @@ describe("decode", () => {
     assert.match(issues(Web.decode(json(null)))[0]!, /^spec: /)
   })
 
-  it("of an object that is being deleted types count, and limits do not: somebody has to clean up after it", () => {
+  it("of a terminating object types are checked, but limits are not: it must be cleaned up", () => {
     const Sized = CustomResource.make({
       ...names,
       spec: Schema.Struct({ size: Schema.Int.check(Schema.isLessThanOrEqualTo(9)) })
@@ -175,7 +175,7 @@ describe("decode", () => {
     assert.match(issues(Sized.decode(going({ size: "12" })))[0]!, /^spec\.size: Expected number/)
   })
 
-  it("takes a status that does not decode for absent", () => {
+  it("treats a status that does not decode as absent", () => {
     for (const status of [{ ready: "yes" }, null, 5, {}]) {
       assert.isFalse("status" in success(Web.decode(json({ ports: [] }, { status }))))
     }
@@ -184,19 +184,19 @@ describe("decode", () => {
     })
   })
 
-  it("keeps a status it was told nothing about", () => {
+  it("keeps the status if there is no status Schema", () => {
     const Plain = CustomResource.make({ ...names, spec: Schema.Struct({}) })
     const value = json({}, { status: { of: "another" } })
     assert.deepStrictEqual(success(Plain.encode(success(Plain.decode(value)))), value)
   })
 
-  it("never throws, whatever comes", () => {
+  it("never throws, whatever the input", () => {
     for (const value of [undefined, null, 5, "text", [], {}, { metadata: 5 }, { metadata: null }]) {
       assert.match(issues(Web.decode(value))[0]!, /^metadata: missing/)
     }
   })
 
-  it("what a transformation throws is a fault of the value, in both directions", () => {
+  it("a transformation that throws makes the value invalid, in both directions", () => {
     const Url = Schema.String.pipe(Schema.decodeTo(
       Schema.Struct({ host: Schema.String }),
       SchemaTransformation.transform({
@@ -223,7 +223,7 @@ describe("decode", () => {
     assert.deepStrictEqual(success(Site.encode(success(Site.decode(json(good))))), json(good))
   })
 
-  it("does not touch what it was given", () => {
+  it("does not change its input", () => {
     const value = json({ ports: [Object.freeze({ name: "a", x: 1 })], y: Object.freeze({}) }, {
       status: { ready: true }
     })
@@ -241,7 +241,7 @@ describe("encode", () => {
     status: Schema.Struct({ ready: Schema.Boolean, at: Schema.DateFromString })
   })
 
-  it("names the faults of spec and status at once", () => {
+  it("reports the issues of spec and status at once", () => {
     const found = issues(Web.encode(json({ size: "1", ports: [{ name: "" }] }, { status: { ready: 1, at: 2 } })))
     assert.deepStrictEqual(found.map((issue) => issue.replace(/:.*/, "")), [
       "spec.size",
@@ -257,7 +257,7 @@ describe("encode", () => {
   })
 })
 
-describe("unknown fields survive", () => {
+describe("unknown fields are kept", () => {
   it("at every depth, in lists and records, next to a change", () => {
     const Spec = Schema.Struct({
       size: Schema.Int,
@@ -325,7 +325,7 @@ describe("unknown fields survive", () => {
     assert.deepStrictEqual(encoded, value)
   })
 
-  it("when a class instance is changed by spreading it", () => {
+  it("if a class instance is changed by spreading it", () => {
     const value = { size: 1, x0: 0, main: { number: 1, x1: 1 }, ports: [{ number: 2, x2: 2 }] }
     const changed = trip(WebSpec, value, (spec) => ({ ...spec, size: 2 }))
     assert.deepStrictEqual(changed.encoded, { ...value, size: 2 })
@@ -350,7 +350,7 @@ describe("unknown fields survive", () => {
   })
 })
 
-it("encode takes plain objects where the schema has classes, with full paths to their faults", () => {
+it("encode accepts plain objects for classes, with full paths in their issues", () => {
   const Web = CustomResource.make({ ...names, spec: WebSpec })
   const spec = { size: 1, main: { number: 1 }, ports: [{ number: 2 }] }
   assert.deepStrictEqual((success(Web.encode(json(spec))) as { readonly spec: unknown }).spec, spec)
@@ -412,7 +412,7 @@ describe("any spec of the schema, with any extras", () => {
   const encode = Schema.encodeSync(Rich)
   const seed = 20_261_121
 
-  it.effect(`keeps every unknown field, and is otherwise what the schema says (seed ${seed})`, () =>
+  it.effect(`keeps every unknown field, and otherwise equals what the schema says (seed ${seed})`, () =>
     Effect.gen(function*() {
       const specs = yield* Arbitrary.sampleEffect(Arbitrary.schema(Rich), { count: 2_000, seed })
       for (const [i, spec] of specs.entries()) {
@@ -443,7 +443,7 @@ describe("any spec of the schema, with any extras", () => {
     }))
 })
 
-describe("what is stored is JSON", () => {
+describe("stored values are JSON", () => {
   const Dated = CustomResource.make({
     group: "example.com",
     version: "v1",
@@ -459,7 +459,7 @@ describe("what is stored is JSON", () => {
     status: { seen: "2026-01-02T03:04:06.000Z" }
   }
 
-  it("dates and big integers are text there, and come back as what the Schema says", () => {
+  it("dates and big integers are stored as text, and decoded to the Schema's type", () => {
     const decoded = Result.getOrThrow(Dated.decode(stored))
     assert.deepStrictEqual(decoded.spec.at, new Date("2026-01-02T03:04:05Z"))
     assert.strictEqual(decoded.spec.size, 12345678901234567890n)
@@ -467,7 +467,7 @@ describe("what is stored is JSON", () => {
     assert.deepStrictEqual(Result.getOrThrow(Dated.encode(decoded)), stored)
   })
 
-  it("a key that holds undefined is left out, and null in its place is understood", () => {
+  it("a key with undefined is left out, and null is accepted in its place", () => {
     const { spec, ...rest } = stored
     const decoded = Result.getOrThrow(Dated.decode({ ...rest, spec: { ...spec, note: null } }))
     assert.isUndefined(decoded.spec.note)
@@ -496,7 +496,7 @@ describe("encodeFields", () => {
   const at = new Date("2026-01-02T03:04:05Z")
   const text = "2026-01-02T03:04:05.000Z"
 
-  it("encodes what is there of an object, at any depth, and leaves limits to the server", () => {
+  it("encodes the fields that are present, at any depth, and leaves limits to the server", () => {
     assert.deepStrictEqual(
       success(Rich.encodeFields({ metadata, spec: { deep: { delay: 5, x: 1 }, list: [{ at }], y: 2 }, z: 3 })),
       { metadata, spec: { inner: { delay: "5", x: 1 }, list: [{ at: text }], y: 2 }, z: 3 }
@@ -512,7 +512,7 @@ describe("encodeFields", () => {
     assert.deepStrictEqual(success(Rich.encodeFields({ spec: { either: { at } } })), { spec: { either: { at: text } } })
   })
 
-  it("names what does not fit", () => {
+  it("reports what does not fit", () => {
     const found = issues(Rich.encodeFields({ spec: { deep: { delay: "5" } }, status: { seen: 1 } }))
     assert.deepStrictEqual(found.map((issue) => issue.replace(/:.*/, "")), ["spec.deep.delay", "status.seen"])
   })

@@ -66,7 +66,7 @@ const object = (version: string, spec: unknown, more: object = {}): KubeObject.K
 const to = (from: KubeObject.KubeObject, version: string) =>
   Result.getOrThrow(CustomResourceVersions.convert(versions, from, `example.com/${version}`)) as any
 
-describe("between neighbours", () => {
+describe("between adjacent versions", () => {
   it("spec and status are converted; the rest stays", () => {
     const old = { ...object("v1", { size: "7cm" }, { labels: { a: "b" } }), status: { ready: true } } as never
     assert.deepStrictEqual(to(old, "v2"), {
@@ -80,7 +80,7 @@ describe("between neighbours", () => {
     assert.deepStrictEqual(to(to(old, "v3"), "v1"), old)
   })
 
-  it("what the target cannot say is kept in an annotation, and comes back", () => {
+  it("what the target cannot express is kept in an annotation, and restored", () => {
     const made = object("v2", { size: 3, colour: { name: "red", depth: 8 } })
     const older = to(made, "v1")
     assert.deepStrictEqual(older.spec, { size: "3cm" })
@@ -88,7 +88,7 @@ describe("between neighbours", () => {
     assert.deepStrictEqual(to(older, "v2"), made)
   })
 
-  it("changes made in the other version win, the rest comes back", () => {
+  it("changes made in the other version win; the rest is restored", () => {
     const older = to(object("v2", { size: 3, colour: { name: "red", depth: 8 } }), "v1")
     const changed = to({ ...older, spec: { size: "5cm" } }, "v2")
     assert.deepStrictEqual(changed.spec, { size: 5, colour: { name: "red", depth: 8 } })
@@ -96,7 +96,7 @@ describe("between neighbours", () => {
     assert.deepStrictEqual(to({ ...noted, spec: { ...noted.spec, size: 2 } }, "v1").spec, { size: "2cm", note: "n" })
   })
 
-  it("limits do not count: what was stored before there were any would hide all other objects", () => {
+  it("limits are not checked: an object stored before there were any would hide all others", () => {
     const limited = (version: string, minimum: number) =>
       CustomResource.make({
         ...names,
@@ -118,7 +118,7 @@ describe("between neighbours", () => {
     assert.match(Result.isFailure(strange) ? strange.failure : "", /spec\.size: Expected number/)
   })
 
-  it("an annotation somebody wrote over is none", () => {
+  it("an overwritten annotation is ignored", () => {
     const older = object("v1", { size: "3cm" }, { annotations: { "conversion.example.com/v2": "{", other: "x" } })
     assert.deepStrictEqual(to(older, "v2").spec, { size: 3, colour: { name: "grey" } })
     assert.deepStrictEqual(to(older, "v2").metadata.annotations, { other: "x" })
@@ -126,7 +126,7 @@ describe("between neighbours", () => {
 
   const seed = 20261121
   for (const [from, target] of [[V1, "v3"], [V2, "v1"], [V2, "v3"], [V3, "v1"], [V3, "v2"]] as const) {
-    it.effect(`every ${from.version} goes to ${target} and back unchanged (1,000 cases, seed ${seed})`, () =>
+    it.effect(`every ${from.version} is converted to ${target} and back unchanged (1,000 cases, seed ${seed})`, () =>
       Effect.gen(function*() {
         const source = from === V1
           ? Schema.Struct({
@@ -154,7 +154,7 @@ describe("reviews", () => {
       request: { uid: "r1", desiredAPIVersion: desired, objects }
     }) as any
 
-  it("answer every object in its place", () => {
+  it("answer with every object in its place", () => {
     const answer = review(
       "example.com/v2",
       object("v1", { size: "1cm" }),

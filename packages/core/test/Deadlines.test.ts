@@ -14,7 +14,7 @@ const isLate = (exit: Exit.Exit<unknown, unknown>): boolean =>
 const second = Duration.seconds(1)
 
 describe("Deadlines", () => {
-  it.effect("what ends in time ends as it does, at once", () =>
+  it.effect("a fiber that ends in time keeps its exit, without delay", () =>
     Effect.gen(function*() {
       const deadlines = yield* Deadlines.make(second)
       for (const exit of [Exit.succeed(1), Exit.fail("no"), Exit.die("what?")]) {
@@ -27,7 +27,7 @@ describe("Deadlines", () => {
       }
     }))
 
-  it.effect("what is late is interrupted, and was late, also where it does not heed that", () =>
+  it.effect("a late fiber is interrupted and counts as late, even if it ignores the interruption", () =>
     Effect.gen(function*() {
       const deadlines = yield* Deadlines.make(second)
       const interrupted = yield* Deferred.make<number>()
@@ -51,7 +51,7 @@ describe("Deadlines", () => {
       for (const fiber of endings) assert.isTrue(isLate(yield* Fiber.join(fiber)))
     }))
 
-  it.effect("what has ended in time is not looked for: one sleep for many that begin at different moments", () =>
+  it.effect("fibers that ended in time cost nothing: one sleep for many that started at different times", () =>
     Effect.gen(function*() {
       const clock = yield* Clock.Clock
       let sleeps = 0
@@ -74,7 +74,7 @@ describe("Deadlines", () => {
       assert.strictEqual(sleeps, 1)
     }))
 
-  it.effect("without a time-out nothing is late", () =>
+  it.effect("without a timeout nothing is late", () =>
     Effect.gen(function*() {
       const deadlines = yield* Deadlines.make(undefined)
       const fiber = yield* Effect.forkChild(Effect.as(Effect.sleep("1 day"), 1))
@@ -83,7 +83,7 @@ describe("Deadlines", () => {
       assert.deepStrictEqual(yield* Fiber.join(ending), Exit.succeed(1))
     }))
 
-  it.effect("one that began later is late later", () =>
+  it.effect("a fiber that started later is late later", () =>
     Effect.gen(function*() {
       const deadlines = yield* Deadlines.make(second)
       const begin = Effect.flatMap(Effect.forkChild(Effect.never), (fiber) =>
@@ -102,7 +102,7 @@ describe("Deadlines", () => {
   const Run = Schema.Struct({ after: Schema.Natural, takes: Schema.Natural })
 
   it.effect.prop(
-    "each has its own deadline, whenever it began",
+    "each fiber has its own deadline, whenever it started",
     { runs: Schema.Array(Run) },
     ({ runs }) =>
       Effect.scoped(Effect.gen(function*() {

@@ -77,7 +77,7 @@ const recorded = (otherwise: (request: Transport.Request, index: number) => Answ
   })
 
 describe("EventRecorder", () => {
-  it.effect("writes an event the API accepts, with everything in it", () =>
+  it.effect("writes an event that the API accepts, with all its fields", () =>
     Effect.gen(function*() {
       const { events, requests, sink } = yield* recorded()
       yield* TestClock.setTime(Date.UTC(2026, 0, 2, 3, 4, 5, 6))
@@ -103,7 +103,7 @@ describe("EventRecorder", () => {
       })
     }))
 
-  it.effect("takes the reason for the action, and writes about cluster-scoped objects in default", () =>
+  it.effect("uses the reason as the action, and writes events about cluster-scoped objects in namespace default", () =>
     Effect.gen(function*() {
       const { events, sink } = yield* recorded()
       yield* sink.recorder("webs", clusterScoped).normal({ reason: "Up", note: "" })
@@ -115,7 +115,7 @@ describe("EventRecorder", () => {
       )
     }))
 
-  it.effect("makes the same event a series, by patches that count", () =>
+  it.effect("turns repeated events into a series, with patches that count", () =>
     Effect.gen(function*() {
       const { events, requests, sink } = yield* recorded()
       const { normal } = sink.recorder("webs", web)
@@ -130,7 +130,7 @@ describe("EventRecorder", () => {
       assert.strictEqual(requests[1]!.headers["content-type"], "application/merge-patch+json")
     }))
 
-  it.effect("begins a new event after more than six minutes of silence", () =>
+  it.effect("begins a new event after more than six minutes without a repetition", () =>
     Effect.gen(function*() {
       const { events, sink } = yield* recorded()
       const { normal } = sink.recorder("webs", web)
@@ -142,7 +142,7 @@ describe("EventRecorder", () => {
       assert.isUndefined(events()[0]!["series"])
     }))
 
-  it.effect("keeps events apart that differ in anything a reader would see", () =>
+  it.effect("keeps events apart that differ in anything visible", () =>
     Effect.gen(function*() {
       const { events, sink } = yield* recorded()
       const note = { reason: "Up", note: "n" }
@@ -160,7 +160,7 @@ describe("EventRecorder", () => {
       assert.isTrue(events().every(({ series }) => series === undefined))
     }))
 
-  it.effect("creates the event anew when the server has expired it", () =>
+  it.effect("creates the event again when the server has expired it", () =>
     Effect.gen(function*() {
       const { events, requests, sink, stored } = yield* recorded()
       const { normal } = sink.recorder("webs", web)
@@ -173,7 +173,7 @@ describe("EventRecorder", () => {
       assert.deepStrictEqual((events()[0]!["series"] as { readonly count: number }).count, 2)
     }))
 
-  it.effect("creates it anew as often as the server expires it, with what the server does not know", () =>
+  it.effect("creates it again as often as the server expires it, with what the server has not counted", () =>
     Effect.gen(function*() {
       const { events, sink, stored } = yield* recorded()
       const { normal } = sink.recorder("webs", web)
@@ -185,7 +185,7 @@ describe("EventRecorder", () => {
       }
     }))
 
-  it.effect("a series that the server refuses on stop holds up no other", () =>
+  it.effect("a series that the server rejects on stop holds up no other", () =>
     Effect.gen(function*() {
       let refused = ""
       const { events, sink } = yield* recorded(({ method, path }) =>
@@ -203,7 +203,7 @@ describe("EventRecorder", () => {
       assert.strictEqual((b!["series"] as { readonly count: number }).count, 2)
     }))
 
-  it.effect("remembers what happened last of so many series and objects, and no more", () =>
+  it.effect("remembers a limited number of series and objects, the most recent ones", () =>
     Effect.gen(function*() {
       const { requests, sink } = yield* recorded()
       const { burst, limitsKept, seriesKept } = EventRecorder.defaults
@@ -225,7 +225,7 @@ describe("EventRecorder", () => {
       assert.deepStrictEqual([made("often"), made("once"), made("loud")], [1, 2, burst + 1])
     }))
 
-  it.effect("cuts what is too long by the API's measure, at the end of a character", () =>
+  it.effect("truncates long texts by the API's limits, at the end of a character", () =>
     Effect.gen(function*() {
       const { events, sink } = yield* recorded()
       const { normal } = sink.recorder("w".repeat(63), web)
@@ -261,7 +261,7 @@ describe("EventRecorder", () => {
       ])
     }))
 
-  it.effect("loses nothing to another replica that writes at the same moment", () =>
+  it.effect("loses nothing to a replica that writes at the same time", () =>
     Effect.gen(function*() {
       const { events, makeSink, sink } = yield* recorded()
       const other = yield* makeSink("pod-2")
@@ -273,7 +273,7 @@ describe("EventRecorder", () => {
       assert.strictEqual(events().length, 4)
     }))
 
-  it.effect("never fails: what the server refuses is logged, and the next event is written", () =>
+  it.effect("never fails: a rejection is logged, and the next event is written", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
@@ -291,7 +291,7 @@ describe("EventRecorder", () => {
       ])
     }))
 
-  it.effect("tries again what was not answered, and what the server wants to see later; not for ever", () =>
+  it.effect("retries unanswered and throttled requests, but not forever", () =>
     Effect.gen(function*() {
       let down = true
       const later: Answer = { status: 429, body: "slow down", headers: { "retry-after": "3" } }
@@ -315,7 +315,7 @@ describe("EventRecorder", () => {
       yield* sink.flush
     }))
 
-  it.effect("a server that wants to be left alone is, but no longer than a minute: others wait behind", () =>
+  it.effect("respects the server's Retry-After for at most one minute, because others wait behind it", () =>
     Effect.gen(function*() {
       const later: Answer = { status: 429, body: "slow down", headers: { "retry-after": "3600" } }
       const { events, sink } = yield* recorded((_, index) => index === 0 ? later : undefined)
@@ -328,7 +328,7 @@ describe("EventRecorder", () => {
       assert.deepStrictEqual(events().map(({ reason }) => reason), ["Up", "Down"])
     }))
 
-  it.effect("what is held back and what is lost is told by metrics, for each controller", () =>
+  it.effect("counts held-back and lost events in metrics, per controller", () =>
     Effect.gen(function*() {
       let down = false
       const { sink } = yield* recorded((request) =>
@@ -366,7 +366,7 @@ describe("EventRecorder", () => {
       })
     }).pipe(Effect.provideService(Metric.MetricRegistry, new Map())))
 
-  it.effect("an event that was written, though its answer was lost, is not written twice", () =>
+  it.effect("an event whose response was lost is not written twice", () =>
     Effect.gen(function*() {
       let lose = true
       const { events, requests, sink, stored } = yield* recorded((request, index) => {
@@ -386,7 +386,7 @@ describe("EventRecorder", () => {
       }])
     }))
 
-  it.effect("a controller may write 25 times about an object, then once in five minutes; what it holds back counts", () =>
+  it.effect("a controller may write 25 events about an object, then one every five minutes; what is held back is counted", () =>
     Effect.gen(function*() {
       const { events, requests, sink } = yield* recorded()
       const { burst, refill } = EventRecorder.defaults
@@ -415,7 +415,7 @@ describe("EventRecorder", () => {
       assert.strictEqual(requests.length, flushed)
     }))
 
-  it.effect("a clock that somebody puts back makes nobody silent", () =>
+  it.effect("setting the clock back silences nothing", () =>
     Effect.gen(function*() {
       const { clock, putBack } = yield* settable
       yield* Effect.gen(function*() {
@@ -432,7 +432,7 @@ describe("EventRecorder", () => {
       }).pipe(Effect.provideService(Clock.Clock, clock))
     }))
 
-  it.effect("a reconciler whose every message differs floods nobody either", () =>
+  it.effect("a reconciler whose messages all differ does not flood the server either", () =>
     Effect.gen(function*() {
       const { events, requests, sink } = yield* recorded()
       const { warning } = sink.recorder("webs", web)
@@ -445,7 +445,7 @@ describe("EventRecorder", () => {
       assert.strictEqual(events().length, EventRecorder.defaults.burst + 12)
     }))
 
-  it.effect("a repetition that was held back is told when the next series begins", () =>
+  it.effect("a held-back repetition is reported when the next series begins", () =>
     Effect.gen(function*() {
       const { events, sink } = yield* recorded()
       const { normal } = sink.recorder("webs", web)
@@ -457,7 +457,7 @@ describe("EventRecorder", () => {
       assert.deepStrictEqual(counts, [30, undefined])
     }))
 
-  it.effect("counts a repetition whose patch failed once it can be written", () =>
+  it.effect("a repetition whose patch failed is counted once it can be written", () =>
     Effect.gen(function*() {
       const { events, sink } = yield* recorded((_, index) => index === 1 ? { status: 500, body: "x" } : undefined)
       const { normal } = sink.recorder("webs", web)
@@ -466,7 +466,7 @@ describe("EventRecorder", () => {
       assert.deepStrictEqual((events()[0]!["series"] as { readonly count: number }).count, 3)
     }))
 
-  it.effect("drops what does not fit, and never blocks the reconcile", () =>
+  it.effect("drops events beyond the capacity, and never blocks the reconcile", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))

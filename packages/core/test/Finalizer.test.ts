@@ -33,7 +33,7 @@ const run = <A>(effect: Effect.Effect<A, KubeError.KubeError, KubeClient.KubeCli
 }
 
 describe("Finalizer.add", () => {
-  it.effect("starts a list that was not there, guarded by the resourceVersion", () =>
+  it.effect("creates a missing list, guarded by the resourceVersion", () =>
     Effect.gen(function*() {
       for (const seen of [undefined, []]) {
         const { requests, result } = yield* run(Finalizer.add(Thing, thing(seen), mine), { body: thing([mine]) })
@@ -48,7 +48,7 @@ describe("Finalizer.add", () => {
       }
     }))
 
-  it.effect("appends to a list that is still the one seen", () =>
+  it.effect("appends to the list if it is still the one that was read", () =>
     Effect.gen(function*() {
       const { requests } = yield* run(Finalizer.add(Thing, thing(["other/x"]), mine), {
         body: thing(["other/x", mine])
@@ -60,7 +60,7 @@ describe("Finalizer.add", () => {
       ])
     }))
 
-  it.effect("is a Conflict when somebody else was faster", () =>
+  it.effect("is a Conflict if another client was faster", () =>
     Effect.gen(function*() {
       const { result } = yield* run(Finalizer.add(Thing, thing(["other/x"]), mine), patchFailed)
       assert.strictEqual(result._tag === "Failure" && result.failure.reason._tag, "Conflict")
@@ -70,7 +70,7 @@ describe("Finalizer.add", () => {
       )
     }))
 
-  it.effect("stays Invalid when the finalizer itself is refused: no retry will mend it", () =>
+  it.effect("stays Invalid if the finalizer itself is rejected: no retry would help", () =>
     Effect.gen(function*() {
       const causes = [{ reason: "FieldValueInvalid", field: "metadata.finalizers[0]", message: "bad" }]
       const { result } = yield* run(Finalizer.add(Thing, thing(), "bad"), invalid({ causes }))
@@ -80,7 +80,7 @@ describe("Finalizer.add", () => {
 })
 
 describe("Finalizer.remove", () => {
-  it.effect("takes out its own, wherever it stands, and only if it still stands there", () =>
+  it.effect("removes its own, at any position, and only if it is still there", () =>
     Effect.gen(function*() {
       const { requests, result } = yield* run(Finalizer.remove(Thing, thing(["other/x", mine, "other/y"]), mine), {
         body: thing(["other/x", "other/y"])
@@ -93,7 +93,7 @@ describe("Finalizer.remove", () => {
       assert.strictEqual(result._tag, "Success")
     }))
 
-  it.effect("does nothing where it is not there", () =>
+  it.effect("does nothing if it is not there", () =>
     Effect.gen(function*() {
       for (const seen of [undefined, [], ["other/x"]]) {
         const { requests, result } = yield* run(Finalizer.remove(Thing, thing(seen), mine), {})
@@ -101,7 +101,7 @@ describe("Finalizer.remove", () => {
       }
     }))
 
-  it.effect("is content with an object that is gone, and loses no other failure", () =>
+  it.effect("accepts that the object is gone, and hides no other failure", () =>
     Effect.gen(function*() {
       const outcome = (answer: Answer) =>
         Effect.map(run(Finalizer.remove(Thing, thing([mine]), mine), answer), ({ result }) =>
@@ -113,7 +113,7 @@ describe("Finalizer.remove", () => {
     }))
 })
 
-it("Finalizer.has looks for exactly that one", () => {
+it("Finalizer.has matches exactly that one", () => {
   assert.deepStrictEqual(
     [thing(), thing([]), thing([`${mine}2`]), thing(["other/x", mine])].map((object) => Finalizer.has(object, mine)),
     [false, false, false, true]

@@ -45,7 +45,7 @@ const wrong = (checks: ReadonlyArray<Health.Check>) =>
   checks.filter(({ failure }) => failure !== undefined).map(({ failure, name }) => `${name}: ${failure}`)
 
 describe("Health", () => {
-  it("every watch, lease and controller has a check, under a name of its own", () => {
+  it("every watch, lease and controller has a check of its own name", () => {
     const checks = Health.readiness(report({
       watches: [
         watch({}),
@@ -75,7 +75,7 @@ describe("Health", () => {
     assert.deepStrictEqual(wrong(checks), [])
   })
 
-  it("a watch without its list, or degraded, is not ready, and is no reason for a restart", () => {
+  it("a watch without its list, or degraded, is not ready, but no reason for a restart", () => {
     const bad = report({
       watches: [
         watch({ synced: false, status: { _tag: "Listing" } }),
@@ -99,7 +99,7 @@ describe("Health", () => {
     assert.deepStrictEqual(wrong(Health.liveness(bad)), [])
   })
 
-  it("a relist is no failure: the cache keeps what it has", () => {
+  it("a relist is not a failure: the cache keeps its content", () => {
     assert.deepStrictEqual(wrong(Health.readiness(report({ watches: [watch({ status: { _tag: "Listing" } })] }))), [])
   })
 
@@ -109,7 +109,7 @@ describe("Health", () => {
     ])
   })
 
-  it("who stops is not ready, nor is a controller that waits for its caches", () => {
+  it("a stopping manager is not ready, nor is a controller that waits for its caches", () => {
     const controller = { resource: "Pod.v1", status: { _tag: "Running", since: 0 }, queue } as const
     const bad = report({
       stopping: true,
@@ -124,7 +124,7 @@ describe("Health", () => {
 
   const checks = [{ name: "ping", failure: undefined }, { name: "a/b", failure: "line one\nline two" }]
 
-  it("the answers have the kube-apiserver's form, one line per check", () => {
+  it("the responses have the kube-apiserver's format, one line per check", () => {
     assert.deepStrictEqual(Health.answer(checks, { endpoint: "readyz" }), {
       status: 500,
       body: "[+]ping ok\n[-]a/b failed: line one line two\nreadyz check failed\n"

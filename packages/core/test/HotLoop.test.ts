@@ -14,7 +14,7 @@ const part = (fields: object, metadata: object = {}) => ({
 })
 
 describe("HotLoop", () => {
-  it("holds back a key that writes what it wrote before, after so many times, twice as long each time", () => {
+  it("holds back a key that repeats its writes, after a number of times, twice as long each time", () => {
     const loops = new HotLoop()
     const holds: Array<number> = []
     let now = 0
@@ -30,7 +30,7 @@ describe("HotLoop", () => {
     assert.strictEqual(holds.findIndex((hold) => hold > 0), defaults.threshold + 1)
   })
 
-  it("takes nothing for a loop that makes progress, rests in between, or is slow", () => {
+  it("does not hold back a key that makes progress, pauses, or is slow", () => {
     const loops = new HotLoop()
     for (let i = 0; i < 500; i++) assert.strictEqual(loops.judge("progress", [`step ${i}`], i), 0)
     let now = 500
@@ -43,7 +43,7 @@ describe("HotLoop", () => {
     assert.strictEqual(loops.size, 0)
   })
 
-  it("one that writes nothing now and then, woken by its own write, is in a loop all the same", () => {
+  it("a key that is woken by its own write, and writes nothing now and then, is still in a loop", () => {
     const loops = new HotLoop()
     let held = 0
     for (let now = 0; now < 100; now += 2) {
@@ -53,7 +53,7 @@ describe("HotLoop", () => {
     assert.isAbove(held, 20)
   })
 
-  it("forgets what a key wrote as soon as writing it again would be no loop, whoever writes next", () => {
+  it("forgets a key's writes as soon as repeating them would be no loop, whichever key writes next", () => {
     const loops = new HotLoop()
     for (let i = 0; i < 500; i++) loops.judge(`key ${i}`, ["same"], i)
     assert.strictEqual(loops.size, 500)
@@ -63,7 +63,7 @@ describe("HotLoop", () => {
     assert.strictEqual(loops.size, 0)
   })
 
-  it("looks at what a key wrote only when it writes again in time", () => {
+  it("compares a key's writes only if it writes again soon", () => {
     const loops = new HotLoop()
     let looks = 0
     const spec = {
@@ -87,7 +87,7 @@ describe("HotLoop", () => {
     assert.strictEqual(loops.judge("a", ["newer"], now), 0)
   })
 
-  it("sees through what differs each time: versions, times, and generated names", () => {
+  it("ignores what differs each time: versions, times, and generated names", () => {
     const one = part({ status: { at: "2026-01-01T00:00:00Z" } })
     const two = part({ status: { at: "2026-01-01T00:00:05.123456Z" } }, { resourceVersion: "9", generation: 4 })
     assert.strictEqual(digest(one), digest(two))

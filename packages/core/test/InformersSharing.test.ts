@@ -52,7 +52,7 @@ describe("Informers: sharing", () => {
       }
     }))
 
-  it.effect("an index does not tell informers apart, and comes with the first who asks for it", () =>
+  it.effect("informers are shared whatever their indexes; an index is added by the first who asks for it", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a", {}, { labels: { app: "web" } })
@@ -65,7 +65,7 @@ describe("Informers: sharing", () => {
       assert.deepStrictEqual([...plain.store.bucket("label:app", "web")!.keys()], ["default/a"])
     }))
 
-  it.effect("two projections of a kind under one name are refused", () =>
+  it.effect("two projections of a kind with one name are refused", () =>
     Effect.gen(function*() {
       const { informers } = yield* informing(new Server(Part))
       const project = () => Projection.make(Part, "role", ({ spec }) => ({ role: spec?.role }))
@@ -77,7 +77,7 @@ describe("Informers: sharing", () => {
       assert.match(why, /two different projections are named Part\.v1\/role: give each its own name/)
     }))
 
-  it.effect("a write through another version of the kind is known to have happened, and no more", () =>
+  it.effect("a write through another version of the kind only marks the key as written", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", { spec: { size: 1 } })

@@ -19,7 +19,7 @@ import {
 import { type Script, scripted } from "./support/Scripted.ts"
 
 describe("get", () => {
-  it.effect("asks for one object", () =>
+  it.effect("requests one object", () =>
     Effect.gen(function*() {
       const one = yield* sent([{ body: pod("a") }], (c) => c.get(Pod, { namespace: "d", name: "a" }))
       assert.strictEqual(one.line, "GET /api/v1/namespaces/d/pods/a")
@@ -36,7 +36,7 @@ describe("get", () => {
       assert.deepStrictEqual(custom.writes, [])
     }))
 
-  it.effect("hands a subresource of another kind through, and decodes one of its own", () =>
+  it.effect("passes through a subresource of another kind, and decodes one of its own", () =>
     Effect.gen(function*() {
       const ref = { namespace: "d", name: "w" }
       const foreign = yield* sent([{ body: scale }], (c) => c.get(Web, ref, { subresource: "scale" }))
@@ -51,7 +51,7 @@ describe("get", () => {
 describe("connect", () => {
   const ref = { namespace: "d", name: "a" }
 
-  it.effect("gives whatever a subresource answers: text, a value, nothing", () =>
+  it.effect("returns whatever a subresource answers: text, a value, nothing", () =>
     Effect.gen(function*() {
       for (const body of ["a\nb", { a: 1 }, undefined]) {
         const one = yield* sent([{ body }], (c) =>
@@ -63,7 +63,7 @@ describe("connect", () => {
       }
     }))
 
-  it.effect("is refused as other requests are, and before it is sent where it is a write that is not permitted", () =>
+  it.effect("fails like other requests, and before it is sent if it is a write that is not permitted", () =>
     Effect.gen(function*() {
       const { client, requests } = over([{ status: 404, body: status(404, "NotFound") }])
       const refused = yield* failureOf(client.connect(Pod, ref, { subresource: "log" }))
@@ -79,7 +79,7 @@ describe("connect", () => {
       assert.strictEqual(requests.length, 1)
     }))
 
-  it.effect("a process is asked for by an upgrade, with what it is given", () =>
+  it.effect("a process is requested by an upgrade, with its options", () =>
     Effect.gen(function*() {
       const { client, requests } = over([{ body: { stdout: "", stderr: "", status: {} } }])
       yield* client.connect(Pod, ref, { subresource: "exec", method: "POST", process: { stdin: "x" } })
@@ -90,7 +90,7 @@ describe("connect", () => {
 })
 
 describe("list", () => {
-  it.effect("follows the pages, and asks for the first one's snapshot only once", () =>
+  it.effect("follows the pages, and requests a snapshot only for the first one", () =>
     Effect.gen(function*() {
       const { client, requests } = over([
         podList([{ metadata: meta("a") }], { resourceVersion: "9", continue: "t1" }),
@@ -116,7 +116,7 @@ describe("list", () => {
       assert.deepStrictEqual([...new Set(requests.map(({ path }) => path))], ["/api/v1/namespaces/d/pods"])
     }))
 
-  it.effect("asks for pages of 500, or for everything at once, in all namespaces or where the kind lives", () =>
+  it.effect("requests pages of 500, or everything at once, in all namespaces or the kind's scope", () =>
     Effect.gen(function*() {
       const line = <A>(call: (c: KubeClient.Client) => Effect.Effect<A, KubeError.KubeError>) =>
         Effect.map(sent([podList(null)], call), ({ line }) => line)
@@ -129,7 +129,7 @@ describe("list", () => {
       assert.strictEqual(yield* line((c) => c.listPage(Node, { namespace: "d" })), "GET /api/v1/nodes?limit=500")
     }))
 
-  it.effect("answers a page with what continues it", () =>
+  it.effect("returns a page with its continue token", () =>
     Effect.gen(function*() {
       const { client } = over([
         podList([pod("a")], { resourceVersion: "9", continue: "t", remainingItemCount: 1 }),
@@ -151,7 +151,7 @@ describe("list", () => {
       assert.match(error.message, /^list webs\.test\.io: Decode: the answer is not a valid Web: spec\.size: Expected/)
     }))
 
-  it.effect("does not follow a page to itself, for ever", () =>
+  it.effect("does not follow a page that continues with itself", () =>
     Effect.gen(function*() {
       const same = podList([pod("a")], { resourceVersion: "9", continue: "t" })
       const { client, requests } = over([same, same, same])
@@ -163,7 +163,7 @@ describe("list", () => {
       assert.strictEqual(requests.length, 2)
     }))
 
-  it.effect("takes an answer that is no list for a failure, never for an empty list", () =>
+  it.effect("treats a response that is not a list as a failure, never as an empty list", () =>
     Effect.gen(function*() {
       const bodies = ["<html>log in</html>", undefined, {}, { metadata: {}, items: [] }, pod("a"), {
         metadata: { resourceVersion: "1" }
@@ -194,7 +194,7 @@ describe("watch", () => {
   const event = (type: string, name: string) => ({ type, object: pod(name) })
   const bookmark = { type: "BOOKMARK", object: { kind: "Pod", apiVersion: "v1", metadata: { resourceVersion: "8" } } }
 
-  it.effect("opens one stream with everything it was asked for", () =>
+  it.effect("opens one stream with all options", () =>
     Effect.gen(function*() {
       const { requests } = yield* collect([{}], {
         namespace: "d",
@@ -232,7 +232,7 @@ describe("watch", () => {
       assert.isUndefined(error)
     }))
 
-  it.effect("fails with the reason of an ERROR event, after what came before it in the same chunk", () =>
+  it.effect("fails with the reason of an ERROR event, after the events before it in the same chunk", () =>
     Effect.gen(function*() {
       for (const [code, reason, tag] of [[410, "Expired", "Gone"], [403, "Forbidden", "Forbidden"]] as const) {
         const { error, seen } = yield* collect([{
@@ -244,7 +244,7 @@ describe("watch", () => {
       }
     }))
 
-  it.effect("fails when the server refuses it, the connection breaks, or there is none", () =>
+  it.effect("fails if the server refuses it, the connection breaks, or there is none", () =>
     Effect.gen(function*() {
       const refused = yield* collect([status(410, "Expired", "too old resource version: 1 (9)")], { namespace: "d" })
       assert.strictEqual(refused.error?.reason._tag, "Gone")
@@ -257,7 +257,7 @@ describe("watch", () => {
       assert.strictEqual(down.error?.message, "watch pods: Transport: ECONNREFUSED")
     }))
 
-  it.effect("fails on a value that is no event", () =>
+  it.effect("fails on a value that is not an event", () =>
     Effect.gen(function*() {
       for (const value of [null, 5, "text", {}, { type: "ADDED" }, { type: "ADDED", object: {} }]) {
         const { error, seen } = yield* collect([{ chunks: [[event("ADDED", "a"), value]] }])
@@ -266,7 +266,7 @@ describe("watch", () => {
       }
     }))
 
-  it.effect("tells when the server has accepted it, and only then", () =>
+  it.effect("reports when the server has accepted it, and only then", () =>
     Effect.gen(function*() {
       let opened = 0
       const onOpen = Effect.sync(() => {
@@ -279,8 +279,8 @@ describe("watch", () => {
     }))
 })
 
-describe("answers", () => {
-  it.effect("that refuse become the reason the server gave, readable", () =>
+describe("responses", () => {
+  it.effect("with an error status become the server's reason, readable", () =>
     Effect.gen(function*() {
       const { client } = over([
         status(404, "NotFound", `pods "a" not found`),
@@ -296,7 +296,7 @@ describe("answers", () => {
       assert.deepStrictEqual([down.reason._tag, down.isRetryable], ["Transport", true])
     }))
 
-  it.effect("that are no object of the kind fail, whatever their status", () =>
+  it.effect("that are not an object of the kind fail, whatever their status", () =>
     Effect.gen(function*() {
       for (const body of ["<html>", undefined, null, 5, {}, []]) {
         const { client, writes } = over(() => ({ body }))
@@ -310,7 +310,7 @@ describe("answers", () => {
 })
 
 describe("observe", () => {
-  it.effect("shows each accepted write, to every observer, before the caller has the answer", () =>
+  it.effect("shows each accepted write to every observer before the caller gets the response", () =>
     Effect.gen(function*() {
       const order: Array<string> = []
       const { transport } = scripted(() => ({ body: pod("a") }))
@@ -333,7 +333,7 @@ describe("observe", () => {
       ])
     }))
 
-  it.effect("shows a write even if its answer does not decode: it happened", () =>
+  it.effect("shows a write even if its response does not decode: it happened", () =>
     Effect.gen(function*() {
       const { client, writes } = over([{ body: { ...web, spec: {} } }])
       const error = yield* failureOf(client.patch(Web, web, KubeClient.Patch.merge({})))
@@ -341,7 +341,7 @@ describe("observe", () => {
       assert.deepStrictEqual(writes.map(({ _tag }) => _tag), ["Written"])
     }))
 
-  it.effect("shows the object as the server wrote it, before the schema changed anything", () =>
+  it.effect("shows the object as the server wrote it, before the schema changes anything", () =>
     Effect.gen(function*() {
       const { client, writes } = over([{ body: web }])
       yield* client.replace(Web, web)
@@ -349,7 +349,7 @@ describe("observe", () => {
     }))
 })
 
-it.effect("KubeClient.layerOver is a client of its own for each transport of a program, and one where it is used twice", () =>
+it.effect("KubeClient.layerOver is a separate client for each transport, and shared if one is used twice", () =>
   Effect.gen(function*() {
     const seen: Array<KubeClient.Client> = []
     const using = (layer: Layer.Layer<KubeClient.KubeClient>) =>
@@ -369,7 +369,7 @@ it.effect("KubeClient.layerOver is a client of its own for each transport of a p
     assert.deepStrictEqual(names.map(({ metadata }) => metadata.name), ["east", "west"])
   }))
 
-it.effect("KubeClient.layer is the client over the transport in context", () =>
+it.effect("KubeClient.layer uses the transport in context", () =>
   Effect.gen(function*() {
     const client = yield* KubeClient.KubeClient
     assert.deepStrictEqual(yield* client.get(Node, { name: "n" }), node)

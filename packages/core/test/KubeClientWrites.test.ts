@@ -21,7 +21,7 @@ import {
 describe("writes", () => {
   const json = { accept: "application/json", "content-type": "application/json" }
 
-  it.effect("create posts to the collection, with the kind filled in", () =>
+  it.effect("create posts to the collection, with apiVersion and kind filled in", () =>
     Effect.gen(function*() {
       const named = yield* sent([{ status: 201, body: pod("a") }], (c) =>
         c.create(Pod, { metadata: { name: "a", namespace: "d" }, spec: { nodeName: "n" } }))
@@ -50,7 +50,7 @@ describe("writes", () => {
       assert.strictEqual(cluster.line, "POST /api/v1/nodes?fieldManager=effect-operator")
     }))
 
-  it.effect("replace puts the whole object, unknown fields and all", () =>
+  it.effect("replace sends the whole object, including unknown fields", () =>
     Effect.gen(function*() {
       const { client, requests } = over([{ body: web }, { body: web }])
       const read = yield* client.get(Web, { namespace: "d", name: "w" })
@@ -61,7 +61,7 @@ describe("writes", () => {
       assert.deepStrictEqual(put!.body, { ...web, spec: { size: 4, extra: true } })
     }))
 
-  it.effect("patch sends each format under its name", () =>
+  it.effect("patch sends each format with its content type", () =>
     Effect.gen(function*() {
       const { merge, strategic } = KubeClient.Patch
       const operations = [{ op: "test", path: "/metadata/uid", value: "u" }] as const
@@ -79,7 +79,7 @@ describe("writes", () => {
       }
     }))
 
-  it.effect("apply sends the fields given, and takes them over only by force", () =>
+  it.effect("apply sends the given fields, and forces conflicts only on request", () =>
     Effect.gen(function*() {
       const partial = { metadata: { name: "a", namespace: "d" }, spec: { nodeName: "n" } }
       const one = yield* sent([{ body: pod("a") }], (c) => c.apply(Pod, partial))
@@ -90,7 +90,7 @@ describe("writes", () => {
       assert.strictEqual(forced.line, "PATCH /api/v1/namespaces/d/pods/a?fieldManager=effect-operator&force=true")
     }))
 
-  it.effect("go to subresources, dry, under a manager of their own, validated", () =>
+  it.effect("support subresources, dry run, a field manager and validation", () =>
     Effect.gen(function*() {
       const options = {
         subresource: "status",
@@ -115,7 +115,7 @@ describe("writes", () => {
       assert.deepStrictEqual([replace, patch, apply, create].flatMap(({ writes }) => writes), [])
     }))
 
-  it.effect("carry the manager of the context, unless the call names one", () =>
+  it.effect("use the field manager of the context, unless the call names one", () =>
     Effect.gen(function*() {
       const line = (options?: KubeClient.WriteOptions) =>
         Effect.map(sent([{ body: pod("a") }], (c) => c.replace(Pod, pod("a"), options)), ({ line }) => line)
@@ -125,7 +125,7 @@ describe("writes", () => {
       assert.match(yield* named, /\?fieldManager=me$/)
     }))
 
-  it.effect("let subresources of other kinds through as they are", () =>
+  it.effect("pass through subresources of other kinds", () =>
     Effect.gen(function*() {
       const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "a", namespace: "d" } }
       const evict = yield* sent([{ status: 201, ...success({}) }], (c) =>
@@ -162,7 +162,7 @@ describe("writes", () => {
       assert.deepStrictEqual([requests, writes], [[], []])
     }))
 
-  it.effect("that were refused, or got no answer, are not seen", () =>
+  it.effect("that were rejected or not answered are not observed", () =>
     Effect.gen(function*() {
       const { client, writes } = over([status(409, "AlreadyExists"), status(409, "Conflict"), { down: "reset" }])
       assert.strictEqual((yield* failureOf(client.create(Pod, pod("a")))).reason._tag, "AlreadyExists")
@@ -175,7 +175,7 @@ describe("writes", () => {
 describe("delete", () => {
   const options = (more: object) => ({ apiVersion: "v1", kind: "DeleteOptions", ...more })
 
-  it.effect("of an object deletes that one only; of a key whatever is there", () =>
+  it.effect("with an object deletes only that one; with a key, whatever is there", () =>
     Effect.gen(function*() {
       const script = [success({ name: "a", kind: "pods", uid: "uid-a" })]
       const object = yield* sent(script, (c) => c.delete(Pod, pod("a")))
@@ -192,7 +192,7 @@ describe("delete", () => {
       ])
     }))
 
-  it.effect("passes its options on, and more preconditions next to the uid", () =>
+  it.effect("passes its options on, and further preconditions beside the uid", () =>
     Effect.gen(function*() {
       const one = yield* sent([{ body: pod("a") }], (c) =>
         c.delete(Pod, pod("a"), {
@@ -213,7 +213,7 @@ describe("delete", () => {
       assert.deepStrictEqual([one.result, one.writes], [{ _tag: "Deleted", uid: "uid-a" }, []])
     }))
 
-  it.effect("says whether the object went or waits", () =>
+  it.effect("says whether the object is gone or still terminating", () =>
     Effect.gen(function*() {
       const deletionTimestamp = "2026-01-01T00:00:00Z"
       const answered = (body: unknown) => sent([{ body }], (c) => c.delete(Pod, pod("a")))
@@ -241,7 +241,7 @@ describe("delete", () => {
 })
 
 describe("deleteCollection", () => {
-  it.effect("deletes what is selected", () =>
+  it.effect("deletes the selected objects", () =>
     Effect.gen(function*() {
       const one = yield* sent([podList([])], (c) =>
         c.deleteCollection(Pod, { namespace: "d", labels: "a=b", fields: "metadata.name=x" }, {
@@ -268,7 +268,7 @@ describe("what must not be sent", () => {
     evict: c.create(Pod, { metadata: key }, { subresource: "eviction" })
   })
 
-  it.effect("is a request about a namespaced object without its namespace", () =>
+  it.effect("is a request for a namespaced object without its namespace", () =>
     Effect.gen(function*() {
       const { client, requests } = over([])
       for (const key of [{ name: "a" }, { namespace: "", name: "a" }]) {
@@ -285,7 +285,7 @@ describe("what must not be sent", () => {
     }))
 
   // A real server takes DELETE …/pods/ for the deletion of all Pods of the namespace.
-  it.effect("is a request about one object without its name: its path would be the collection's", () =>
+  it.effect("is a request for one object without its name: the path would be the collection's", () =>
     Effect.gen(function*() {
       const { client, requests } = over([])
       for (const [verb, call] of Object.entries(calls(client, { namespace: "d", name: "" }))) {
@@ -301,7 +301,7 @@ describe("what must not be sent", () => {
       assert.deepStrictEqual(requests, [])
     }))
 
-  it.effect("is a name that a URL takes for a direction: it would lead to the namespace itself", () =>
+  it.effect("is a name with a special meaning in a URL: it would lead to the namespace itself", () =>
     Effect.gen(function*() {
       const { client, requests } = over([])
       for (const dots of [".", ".."]) {

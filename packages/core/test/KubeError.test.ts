@@ -46,7 +46,7 @@ describe("fromAnswer", () => {
     assert.strictEqual(KubeError.make({ verb: "get", resource: "pods" }, found).isRetryable, retryable)
   })
 
-  it("goes by the code where something in between answered", () => {
+  it("goes by the status code if a proxy answered", () => {
     const cases = [[404, "NotFound"], [409, "Conflict"], [410, "Gone"], [502, "ServerError"], [504, "Timeout"]] as const
     for (const [code, tag] of cases) {
       const found = answer(code, " upstream says no\n")
@@ -94,7 +94,7 @@ describe("retryAfter", () => {
     assert.strictEqual(after(504, "Timeout", { "retry-after": "1" }), 1_000)
   })
 
-  it("passes over a date, nonsense and reasons that are not to be retried", () => {
+  it("ignores a date, nonsense, and reasons that are not retryable", () => {
     assert.strictEqual(after(429, "TooManyRequests", { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" }, 4), 4_000)
     assert.isUndefined(after(429, "TooManyRequests", { "retry-after": "soon" }))
     assert.isUndefined(after(429, "TooManyRequests", {}))
@@ -105,7 +105,7 @@ describe("retryAfter", () => {
 describe("KubeError", () => {
   const notFound = answer(404, status(404, "NotFound", { message: `pods "a" not found` }))
 
-  it("says what was done to what, where, and why it failed", () => {
+  it("says what was done to which object, where, and why it failed", () => {
     const message = (call: KubeError.Call) => KubeError.make(call, notFound).message
     assert.strictEqual(
       message({ verb: "get", resource: "pods", namespace: "d", name: "a" }),
@@ -122,7 +122,7 @@ describe("KubeError", () => {
     assert.strictEqual(message({ verb: "watch", resource: "pods" }), `watch pods: NotFound: pods "a" not found`)
   })
 
-  it("says what a webhook has to say of fields, where the message does not", () => {
+  it("includes a webhook's field errors that are missing in the message", () => {
     const causes = [
       { field: "spec.schedule", message: "has not five fields" },
       { field: "spec.size", message: "is odd" },
@@ -148,7 +148,7 @@ describe("KubeError", () => {
       assert.strictEqual(other.reason._tag, "NotFound")
     }))
 
-  it("survives a trip through JSON", () => {
+  it("survives a round trip through JSON", () => {
     const codec = Schema.toCodecJson(KubeError.KubeError)
     const error = KubeError.make(
       { verb: "patch", resource: "pods/status", namespace: "d", name: "a" },
@@ -159,7 +159,7 @@ describe("KubeError", () => {
     assert.strictEqual(back.retryAfter, 1_000)
   })
 
-  it("of an event in a watch is that of its Status", () => {
+  it("of a watch event is that of its Status", () => {
     assert.strictEqual(KubeError.fromStatus(status(410, "Expired"))._tag, "Gone")
     assert.strictEqual(KubeError.fromStatus(status(403, "Forbidden"))._tag, "Forbidden")
     const { code: _, ...rest } = status(410, "Expired")

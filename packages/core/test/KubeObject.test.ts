@@ -11,7 +11,7 @@ const { namespace: _, ...metadata } = object.metadata
 const clusterScoped = { ...object, metadata }
 
 describe("KubeObject", () => {
-  it("names objects and keys alike", () => {
+  it("formats objects and keys alike", () => {
     assert.deepStrictEqual(KubeObject.key(object), { namespace: "d", name: "a" })
     assert.deepStrictEqual(KubeObject.key({ namespace: "d", name: "a" }), { namespace: "d", name: "a" })
     assert.strictEqual(KubeObject.keyString(object), "d/a")
@@ -20,13 +20,13 @@ describe("KubeObject", () => {
     assert.strictEqual(KubeObject.keyString({ namespace: "", name: "a" }), "a")
   })
 
-  it("reads a key back", () => {
+  it("parses a key", () => {
     for (const key of [{ name: "a" }, { namespace: "d", name: "a" }, { name: "system:node:x" }]) {
       assert.deepStrictEqual(KubeObject.parseKey(KubeObject.keyString(key)), key)
     }
   })
 
-  it("knows the uid of an object, and none of a key", () => {
+  it("has the uid of an object, and none of a key", () => {
     assert.strictEqual(KubeObject.uid(object), "u")
     assert.isUndefined(KubeObject.uid({ namespace: "d", name: "a" }))
   })
@@ -45,7 +45,7 @@ describe("KubeObject", () => {
     }
   })
 
-  it("tells what is being deleted and who manages it", () => {
+  it("recognizes terminating objects, and the controlling owner", () => {
     assert.isFalse(KubeObject.isTerminating(object))
     assert.isTrue(KubeObject.isTerminating({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }))
     const owner = { apiVersion: "v1", kind: "K", name: "o", uid: "1" }
@@ -55,7 +55,7 @@ describe("KubeObject", () => {
     assert.isUndefined(KubeObject.controllerOf({ metadata: {} }))
   })
 
-  it("makes the reference client-go makes", () => {
+  it("makes the same owner reference as client-go", () => {
     assert.deepStrictEqual(KubeObject.controllerReference(object), {
       apiVersion: "apps/v1",
       kind: "Deployment",

@@ -25,7 +25,7 @@ it("integers or strings", () => {
   accepts(KubeSchema.IntOrString, [1.5, true, null], false)
 })
 
-it("objects of other kinds, with metadata as the server wants it", () => {
+it("objects of other kinds, with the metadata that the server expects", () => {
   const pod = { apiVersion: "v1", kind: "Pod" }
   accepts(KubeSchema.EmbeddedResource, [
     pod,
@@ -59,7 +59,7 @@ it("lists with keys, and sets", () => {
   KubeSchema.listMap("name")(Schema.Array(Schema.Struct({ port: Schema.Int })))
 })
 
-it("an object of a type that is declared elsewhere is of that type, and kept as it is", () => {
+it("an object of an externally declared type has that type, and is kept unchanged", () => {
   interface Template {
     readonly labels: Readonly<Record<string, string>>
     readonly image?: string

@@ -38,7 +38,7 @@ const reading = Effect.gen(function*() {
 })
 
 describe("overlapping watches of a kind", () => {
-  it.effect("what one has seen go counts again when the other has: nobody else is woken then", () =>
+  it.effect("a deletion that one watch has shown wakes the same objects again when the other shows it, and no others", () =>
     Effect.gen(function*() {
       const { all, labelled, server, taken } = yield* reading
       taken()
@@ -51,7 +51,7 @@ describe("overlapping watches of a kind", () => {
       assert.deepStrictEqual(taken(), ["none"])
     }))
 
-  it.effect("so does what has left one, and is there in the other as it was", () =>
+  it.effect("so does an object that leaves one watch and is unchanged in the other", () =>
     Effect.gen(function*() {
       const { all, labelled, server, taken } = yield* reading
       taken()
@@ -64,7 +64,7 @@ describe("overlapping watches of a kind", () => {
       assert.deepStrictEqual(taken(), ["not labelled"])
     }))
 
-  it.effect("where the other was first, once is enough, and what comes later is nobody's business", () =>
+  it.effect("if the other watch was first, once is enough, and later changes wake nothing", () =>
     Effect.gen(function*() {
       const { all, labelled, server, taken } = yield* reading
       taken()

@@ -52,7 +52,7 @@ const replica = Effect.fnUntraced(function*(
 const holderOf = (server: Server): string | undefined => server.get(Lease, "operator")?.spec?.holderIdentity
 
 describe("LeaderElection", () => {
-  it.effect("one leads, the others watch, and while nothing happens only renewals cost a request", () =>
+  it.effect("one leads, the others watch, and without changes only renewals cost a request", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       const a = yield* replica(server, "a")
@@ -70,7 +70,7 @@ describe("LeaderElection", () => {
       yield* b.stop
     }))
 
-  it.effect("a list from before the first claim, which is answered after it, does not depose anybody", () =>
+  it.effect("a list from before the first claim that is answered after it deposes nobody", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       const isList = ({ method, path }: { readonly method: string; readonly path: string }) =>
@@ -93,7 +93,7 @@ describe("LeaderElection", () => {
       yield* a.stop
     }).pipe(Effect.scoped))
 
-  it.effect("a leader that stops gives the lease back, and another leads within a second", () =>
+  it.effect("a leader that stops releases the lease, and another leads within a second", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       const a = yield* replica(server, "a")
@@ -108,7 +108,7 @@ describe("LeaderElection", () => {
       yield* b.stop
     }))
 
-  it.effect("one that stops and hears nothing from the server does not say that it has given the lease back", () =>
+  it.effect("a stopping leader that gets no response does not claim to have released the lease", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
@@ -123,7 +123,7 @@ describe("LeaderElection", () => {
       assert.notInclude(lines, "released lease default/operator")
     }))
 
-  it.effect("one that stops while its first claim is under way, or unanswered, leaves no lease behind", () =>
+  it.effect("a candidate that stops during its first claim, or without an answer to it, leaves no lease behind", () =>
     Effect.gen(function*() {
       for (const waits of ["1 second", "8 seconds"] as const) {
         const server = new Server(Lease)
@@ -136,7 +136,7 @@ describe("LeaderElection", () => {
       }
     }))
 
-  it.effect("a leader that cannot renew stops at the deadline, before anybody else starts, and stays a candidate", () =>
+  it.effect("a leader that cannot renew stops at the deadline, before any other starts, and remains a candidate", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       let cut = false
@@ -175,7 +175,7 @@ describe("LeaderElection", () => {
       yield* a.stop
     }))
 
-  it.effect("a leader whose clock is put back while it cannot renew stops in time all the same", () =>
+  it.effect("a leader whose clock is set back while it cannot renew still stops in time", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       const clock = yield* Clock.Clock
@@ -204,7 +204,7 @@ describe("LeaderElection", () => {
       yield* a.stop
     }))
 
-  it.effect("a leader on a machine that slept, whose other clock stood still, does nothing when it wakes", () =>
+  it.effect("a leader on a machine that slept, with its monotonic clock stopped, does nothing when it wakes up", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       const clock = yield* Clock.Clock
@@ -232,7 +232,7 @@ describe("LeaderElection", () => {
       yield* a.stop
     }))
 
-  it.effect("one whose clock is put forward leads on a moment later, and nobody takes over before the time", () =>
+  it.effect("a leader whose clock is set forward soon leads again, and nobody takes over early", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       const clock = yield* Clock.Clock
@@ -255,7 +255,7 @@ describe("LeaderElection", () => {
       yield* b.stop
     }))
 
-  it.effect("takes over no earlier than the lease has run out by its own clock, and no later than 17 s", () =>
+  it.effect("takes over no earlier than the lease expires by its own clock, and no later than 17 s", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       // A holder that is no more: its lease says a time far in the past, which means nothing.
@@ -270,7 +270,7 @@ describe("LeaderElection", () => {
       yield* b.stop
     }))
 
-  it.effect("an answer that was lost does not lose the lease", () =>
+  it.effect("a lost response does not lose the lease", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       const a = yield* replica(server, "a")
@@ -285,7 +285,7 @@ describe("LeaderElection", () => {
       yield* a.stop
     }))
 
-  it.effect("one that stops while a renewal is under way, whose answer is never seen, leaves the lease to others", () =>
+  it.effect("a leader that stops during a renewal whose response is never seen leaves the lease to others", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       const a = yield* replica(server, "a")
@@ -301,7 +301,7 @@ describe("LeaderElection", () => {
       yield* b.stop
     }))
 
-  it.effect("a renewal that somebody else's write came before is no trouble: the leader looks, and leads on", () =>
+  it.effect("a renewal that conflicts with another client's write is no trouble: the leader reads and leads on", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const logger = Logger.make<unknown, void>(({ logLevel, message }) =>
@@ -336,7 +336,7 @@ describe("LeaderElection", () => {
       yield* b.stop
     }))
 
-  it.effect("says once whom it stands by, however often that one renews, and again when it is another", () =>
+  it.effect("logs once for whom it stands by, however often that holder renews, and again for another", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
@@ -370,7 +370,7 @@ describe("LeaderElection", () => {
       yield* b.stop
     }))
 
-  it.effect("a renewal that is not answered ends the work in time, however long it has led; then it leads anew", () =>
+  it.effect("an unanswered renewal ends the work in time, however long it has led; then it leads again", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       const registry: Metric.MetricRegistry = new Map()
@@ -396,7 +396,7 @@ describe("LeaderElection", () => {
       assert.isUndefined(election.trouble())
     }))
 
-  it.effect("what cannot be read or written is told, and no more once it can be, by whichever way", () =>
+  it.effect("failed reads and writes are reported, and no longer once either succeeds", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       const failing = (method: string, path: RegExp = /leases/) => {
@@ -420,7 +420,7 @@ describe("LeaderElection", () => {
       assert.deepStrictEqual([election.trouble(), election.term()], [undefined, 1])
     }))
 
-  it.effect("one that stops leaves alone a lease that somebody else has taken meanwhile", () =>
+  it.effect("a stopping leader leaves alone a lease that another has taken meanwhile", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)
       const a = yield* replica(server, "a")
@@ -440,7 +440,7 @@ describe("LeaderElection", () => {
       assert.isUndefined(holderOf(server))
     }))
 
-  it("refuses times that cannot work, and says which", () => {
+  it("refuses impossible times, and says which", () => {
     const attempt = (options: Partial<LeaderElection.Options>) =>
       Effect.runSync(Effect.exit(Effect.scoped(replica(new Server(Lease), "a", options))))
     assert.include(
@@ -471,7 +471,7 @@ describe("Manager with leader election", () => {
     }
   )
 
-  it.effect("the standby keeps its caches warm and reconciles nothing; after the hand-over it starts at once", () =>
+  it.effect("the standby keeps its caches warm and reconciles nothing; after the handover it starts at once", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Lease)
       server.put(Widget, "x", small)
@@ -494,7 +494,7 @@ describe("Manager with leader election", () => {
     }))
 
   for (const per of ["manager", "object", "ring"] as const) {
-    it.effect(`who takes over asks anew what it has asked before: ${per}`, () =>
+    it.effect(`a new leader forgets live reads: ${per}`, () =>
       Effect.gen(function*() {
         const server = new Server(Widget, Part, Lease)
         const shard = "shard.alpha.sharding.timebertt.dev/operator"
@@ -531,7 +531,7 @@ describe("Manager with leader election", () => {
   }
 
   for (const per of ["manager", "object", "ring"] as const) {
-    it.effect(`who takes over applies anew what it has applied before, whatever else was applied since: ${per}`, () =>
+    it.effect(`a new leader applies again what it applied before, whatever was applied since: ${per}`, () =>
       Effect.gen(function*() {
         const server = new Server(Widget, Part, Lease)
         const shard = "shard.alpha.sharding.timebertt.dev/operator"
@@ -569,7 +569,7 @@ describe("Manager with leader election", () => {
       }))
   }
 
-  it.effect("who leads again looks at every object, behind what has changed", () =>
+  it.effect("a replica that leads again reconciles every object, after those that changed", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Lease)
       for (const name of ["x", "y"]) server.put(Widget, name, small)
@@ -592,7 +592,7 @@ describe("Manager with leader election", () => {
       assert.deepStrictEqual(journal.words, ["y: Updated,Handover", "x: Handover"])
     }))
 
-  it.effect("the watches of a standby come and go, and what works them out writes nothing", () =>
+  it.effect("the dynamic watches of a standby come and go, and the effect that computes them writes nothing", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part, Lease)
       server.put(Lease, "operator", { spec: { holderIdentity: "b", leaseDurationSeconds: 15 } })
@@ -618,7 +618,7 @@ describe("Manager with leader election", () => {
       yield* a.stop
     }))
 
-  it.effect("two managers of a process do not hold one lease as one", () =>
+  it.effect("two managers in a process do not hold one lease with one identity", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Lease)
       const start = (identity: string) =>
@@ -635,7 +635,7 @@ describe("Manager with leader election", () => {
       yield* start("a")
     }))
 
-  it.effect("whose lease is lost begins nothing that waits, and nothing whose time came while it stood still", () =>
+  it.effect("a leader that lost its lease starts nothing that waits or that became due while it was suspended", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Lease)
       const clock = yield* Clock.Clock
@@ -674,7 +674,7 @@ describe("Manager with leader election", () => {
       yield* Fiber.join(stopped)
     }))
 
-  describe("a leader that nothing interrupts", () => {
+  describe("a leader that is not interrupted", () => {
     /** What a process writes that lost the lease while nothing could interrupt it. */
     const late = Effect.fnUntraced(function*(
       stubborn: (write: Effect.Effect<void, KubeError.KubeError, KubeClient.KubeClient>) => Controller.Controller
@@ -701,10 +701,10 @@ describe("Manager with leader election", () => {
     })
     const reconcile = () => Effect.succeed(Action.done)
 
-    it.effect("a write of a controller that does not lead any more is not sent", () =>
+    it.effect("a write of a controller that no longer leads is not sent", () =>
       late((write) => Controller.make("widgets", { for: Widget, reconcile: () => Effect.as(write, Action.done) })))
 
-    it.effect("nor is a write of one of its sources", () =>
+    it.effect("neither is a write of one of its sources", () =>
       late((write) =>
         Controller.make("widgets", { for: Widget, reconcile, sources: [{ name: "writer", run: () => write }] })
       ))

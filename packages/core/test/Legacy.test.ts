@@ -50,9 +50,9 @@ const replica = Effect.fnUntraced(function*(
   return { stop: Scope.close(scope, Exit.void) }
 })
 
-describe("who follows another replica", () => {
+describe("the successor of another replica", () => {
   for (const per of ["manager", "controller", "object"] as const) {
-    it.effect(`does not do again what that one has just done, however late its watch is (per ${per})`, () =>
+    it.effect(`does not repeat what that one has just done, however late its watch is (per ${per})`, () =>
       Effect.gen(function*() {
         const server = new Server(Widget, Part, Lease)
         const names = { next: 0 }
@@ -76,7 +76,7 @@ describe("who follows another replica", () => {
       }))
   }
 
-  it.effect("waits for half a minute, and then does what its caches show: a watch may be broken for good", () =>
+  it.effect("waits for half a minute, and then acts on its caches: a watch may be broken for good", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part, Lease)
       const names = { next: 0 }
@@ -94,7 +94,7 @@ describe("who follows another replica", () => {
       assert.isAbove(server.objects(Part).length, 1)
     }))
 
-  it.effect("waits for nothing that its caches have come to show between any two steps of it", () =>
+  it.effect("does not wait for what its caches come to show at any moment of the wait", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const { informers } = yield* informing(server)
@@ -114,7 +114,7 @@ describe("who follows another replica", () => {
       }
     }))
 
-  it.effect("leaves nothing in the caches that it has waited for, however that ended", () =>
+  it.effect("leaves nothing of the wait in the caches, however it ended", () =>
     Effect.gen(function*() {
       const { informers } = yield* informing(new Server(Part))
       const { store } = yield* informers.get({ resource: Part })
@@ -143,7 +143,7 @@ describe("who follows another replica", () => {
       }
     }))
 
-  it.effect("does not care what another program has written there", () =>
+  it.effect("ignores annotations of another program", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part, Lease)
       for (const [i, text] of ["{", "null", "[1]", `{"Part.v1|||": 7}`, `{"Part.v1|||": "many"}`].entries()) {
@@ -171,7 +171,7 @@ describe("who follows another replica", () => {
       }
     }))
 
-  it.effect("is told of the caches that were written to last, however many there have ever been", () =>
+  it.effect("is told of the caches that were last written to, however many there have been", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const { informers } = yield* informing(server)

@@ -23,7 +23,7 @@ describe("a watch", () => {
     ["an unknown type", { type: "WEIRD", object: { kind: "Pod", metadata: meta("x") } }]
   ]
   for (const [what, value] of malformed) {
-    it.effect(`fails with Decode at ${what}, after what came before it`, () =>
+    it.effect(`fails with Decode at ${what}, after the events before it`, () =>
       Effect.gen(function*() {
         const client = KubeClient.make(values([{ type: "ADDED", object: pod("a") }, value]))
         const seen: Array<string> = []
@@ -35,7 +35,7 @@ describe("a watch", () => {
       }))
   }
 
-  it.effect("that sends where it began and hangs up is not opened again and again", () =>
+  it.effect("that sends its start and closes is not reopened again and again", () =>
     Effect.gen(function*() {
       let opened = 0
       const bookmark = {
@@ -55,7 +55,7 @@ describe("a watch", () => {
     }))
 })
 
-it.effect("a list with items that are no objects fails with Decode", () =>
+it.effect("a list with items that are not objects fails with Decode", () =>
   Effect.gen(function*() {
     for (const items of [[null], ["a"], [{ metadata: { name: "x" } }], "items"]) {
       const body = { metadata: { resourceVersion: "5" }, items }

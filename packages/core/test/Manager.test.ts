@@ -47,7 +47,7 @@ describe("Manager.launch", () => {
       assert.strictEqual(server.requests.length, requests)
     }))
 
-  it.effect("a reflector that dies of a bug takes the manager with it", () =>
+  it.effect("a reflector that dies of a bug takes the manager down", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       const fiber = yield* Effect.forkChild(
@@ -66,7 +66,7 @@ describe("Manager.launch", () => {
       assert.include(failed.message, "a bug in the transport")
     }))
 
-  it.effect("a part of a layer that is provided to the manager takes it down, too", () =>
+  it.effect("a part of a layer that is provided to the manager takes it down too", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       const hooks = Layer.effectDiscard(Effect.gen(function*() {
@@ -82,7 +82,7 @@ describe("Manager.launch", () => {
       assert.strictEqual(server.watches.length, 0, "the rest is stopped")
     }))
 
-  it.effect("two controllers of one name are refused", () =>
+  it.effect("two controllers with one name are refused", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       const operator = Manager.layer([idle("a"), idle("b"), idle("a")]).pipe(Layer.provide(server.layer))
@@ -117,7 +117,7 @@ describe("Manager: stop", () => {
     return { journal, manager, stop: Scope.close(scope, Exit.void) }
   })
 
-  it.effect("reconciles under way finish, none begins, their events are written, watches stay open so long", () =>
+  it.effect("running reconciles finish, none start, their events are written, and watches stay open until then", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", { spec: { size: 20 } })
@@ -135,7 +135,7 @@ describe("Manager: stop", () => {
       assert.strictEqual(server.watches.length, 0)
     }))
 
-  it.effect("what takes longer than the drain time is interrupted then", () =>
+  it.effect("what takes longer than the drain time is interrupted", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", { spec: { size: 3600 } })
@@ -161,7 +161,7 @@ describe("Manager: stop", () => {
       assert.deepStrictEqual(journal.times, [0, 3000])
     }))
 
-  it.effect("events that cannot be written hold a stop up for two seconds, no longer", () =>
+  it.effect("events that cannot be written delay the stop by two seconds at most", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", { spec: { size: 1 } })
@@ -175,7 +175,7 @@ describe("Manager: stop", () => {
       yield* Fiber.join(stopping)
     }))
 
-  it.effect("an idle manager stops at once, also before its caches are full", () =>
+  it.effect("an idle manager stops at once, even before its caches are full", () =>
     Effect.gen(function*() {
       for (const fault of [Effect.undefined, Effect.never]) {
         const server = new Server(Widget)
@@ -310,7 +310,7 @@ describe("Manager", () => {
       assert.include(journal.words.slice(last), "reader 1")
     }))
 
-  it.effect("writes of a service that was built on the same client are seen at once, too", () =>
+  it.effect("writes of a service built on the same client are visible at once too", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)
       const journal = new Journal()
@@ -342,7 +342,7 @@ describe("Manager", () => {
       assert.deepStrictEqual(journal.words, ["sees 1"])
     }))
 
-  it.effect("after its scope closed, no fiber, watch or subscriber is left, whenever that was", () =>
+  it.effect("after its scope closed, at whatever point, no fiber, watch or subscriber is left", () =>
     Effect.gen(function*() {
       for (let steps = 0; steps < 40; steps++) {
         const server = new Server(Widget, Part)
@@ -403,7 +403,7 @@ describe("Manager: types", () => {
     assert.isDefined([program, cleaning, two])
   })
 
-  it("one that declares it does, in each of the ways", () => {
+  it("a controller that declares it does compile, in each of the ways", () => {
     const reconcile = readsSecrets
     const watched: Runs = launch(Controller.make("w", { for: Widget, watches: [Watch.cached(Secret)], reconcile }))
     const owned: Runs = launch(Controller.make("w", { for: Widget, owns: [Part, Secret], reconcile }))
@@ -417,7 +417,7 @@ describe("Manager: types", () => {
     assert.isDefined([watched, owned, own, mapped])
   })
 
-  it("a service of one's own is what remains to be provided", () => {
+  it("a user's own service remains to be provided", () => {
     class Greeter extends Context.Service<Greeter, { readonly hello: string }>()("test/Greeter") {}
     const greets = Controller.make("widgets", { for: Widget, reconcile: () => Effect.as(Greeter, Action.done) })
     const operator: Layer.Layer<Manager.Manager, never, Greeter | KubeClient.KubeClient> = Manager.layer([greets])

@@ -37,7 +37,7 @@ const adding = (manager: Manager.Manager["Service"], controller: Controller.Cont
   })
 
 describe("Manager.run", () => {
-  it.effect("a controller comes and goes while others run, on the watch they share, and leaves nothing behind", () =>
+  it.effect("a controller comes and goes while others run, on a shared watch, and leaves nothing behind", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)
       server.put(Widget, "a", small)
@@ -75,7 +75,7 @@ describe("Manager.run", () => {
       assert.deepStrictEqual((yield* manager.report).watches, [])
     }))
 
-  it.effect("a hundred that come and go leave no fiber, subscriber, finalizer or series of theirs", () => {
+  it.effect("a hundred that come and go leave no fiber, subscriber, finalizer or metric series behind", () => {
     let fibers = 0
     const count = { recordFiberStart: () => void fibers++, recordFiberEnd: () => void fibers-- }
     return Effect.gen(function*() {
@@ -102,7 +102,7 @@ describe("Manager.run", () => {
     }).pipe(Effect.provideService(Metric.FiberRuntimeMetrics, count))
   })
 
-  it.effect("when it goes, its reconcile under way finishes first", () =>
+  it.effect("when it is removed, its running reconcile finishes first", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -123,7 +123,7 @@ describe("Manager.run", () => {
       assert.deepStrictEqual(journal.entries, [[10_000, "end a"]])
     }))
 
-  it.effect("a manager that stops drains all of them at once, also those that were added", () =>
+  it.effect("a stopping manager drains all controllers at once, including those that were added", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -145,7 +145,7 @@ describe("Manager.run", () => {
       assert.deepStrictEqual((yield* manager.report).parts, [])
     }))
 
-  it.effect("a name that is taken is refused, and free again afterwards", () =>
+  it.effect("a name in use is refused, and free again afterwards", () =>
     Effect.gen(function*() {
       const manager = yield* operate(new Server(Widget), [noting("first", new Journal())])
       const refused = yield* Effect.flip(Effect.scoped(manager.run(noting("first", new Journal()))))
@@ -199,7 +199,7 @@ describe("Manager.run", () => {
       yield* Scope.close(scope, Exit.void)
     }))
 
-  it.effect("of two that come at the same time under one name, one is refused", () =>
+  it.effect("of two that are added at the same time under one name, one is refused", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", small)
@@ -230,7 +230,7 @@ describe("Manager.run", () => {
       }
     }))
 
-  it.effect("added in a reconcile, it is nobody's part: neither its log lines nor its spans", () =>
+  it.effect("added in a reconcile, it inherits neither log annotations nor spans", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)
       server.put(Widget, "a", small)
@@ -270,7 +270,7 @@ describe("Manager.run", () => {
       assert.deepStrictEqual(parents, [undefined])
     }))
 
-  it.effect("what a controller needs is what its caller has", () =>
+  it.effect("what a controller needs is provided by its caller", () =>
     Effect.gen(function*() {
       class Greeting extends Context.Service<Greeting, string>()("test/Greeting") {}
       const server = new Server(Widget)
@@ -288,7 +288,7 @@ describe("Manager.run", () => {
 })
 
 describe("Manager: isolation", () => {
-  it.effect("two managers of one process have series of their own, also for controllers of one name", () =>
+  it.effect("two managers in one process have metric series of their own, even for controllers with one name", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Event)
       server.put(Widget, "a", small)
@@ -306,7 +306,7 @@ describe("Manager: isolation", () => {
       assert.isFalse((yield* Metric.snapshot).some(({ id }) => id === "controller_runtime_reconcile_total"))
     }))
 
-  it.effect("a registry that somebody gives is the one that is used", () =>
+  it.effect("a metric registry that is provided is used", () =>
     Effect.gen(function*() {
       const registry: Metric.MetricRegistry = new Map()
       const manager = yield* operate(new Server(Widget), [noting("w", new Journal())]).pipe(
@@ -316,7 +316,7 @@ describe("Manager: isolation", () => {
       assert.isAbove(registry.size, 10)
     }))
 
-  it.effect("a manager is on the board until the last of it has stopped", () =>
+  it.effect("a manager is on the board until the last part of it has stopped", () =>
     Effect.gen(function*() {
       const on = new Set<unknown>()
       const board: Manager.Board = {
@@ -347,7 +347,7 @@ describe("Manager: isolation", () => {
       assert.isFalse(on.has(manager))
     }))
 
-  it.effect("tells where every key is", () =>
+  it.effect("reports the state of every key", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       const gate = yield* Deferred.make<void>()
@@ -371,7 +371,7 @@ describe("Manager: isolation", () => {
       yield* Deferred.succeed(gate, undefined)
     }))
 
-  it("a controller that needs a client and its kinds needs nothing else to be added", () => {
+  it("adding a controller that needs a client and its kinds needs nothing else", () => {
     const added = (
       manager: Manager.Manager["Service"]
     ): Effect.Effect<unknown, Manager.ControllerRefused, Scope.Scope> =>

@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 const never = () => false
 
 describe("Marks", () => {
-  it("keeps the newest resourceVersion of a key, whatever order the answers come in", () => {
+  it("keeps the newest resourceVersion of a key, whatever the order of responses", () => {
     const marks = new Marks(10)
     marks.changed("a", { resourceVersion: "12", uid: "u", absent: true })
     marks.changed("a", { resourceVersion: "11", uid: "u", absent: true })
@@ -15,7 +15,7 @@ describe("Marks", () => {
     assert.isUndefined(marks.due("a"))
   })
 
-  it("ends what the watch has passed, and no more", () => {
+  it("ends what the watch has passed, and nothing else", () => {
     const marks = new Marks(10)
     marks.changed("a", { resourceVersion: "11", uid: "u", absent: true })
     marks.changed("b", { resourceVersion: "13", uid: "v", absent: true })
@@ -33,7 +33,7 @@ describe("Marks", () => {
     assert.strictEqual(marks.size, 0)
   })
 
-  it("gives a guess up after two bookmarks, or when asked to, and what was named never", () => {
+  it("gives up a guess after two bookmarks or on request, and a named incarnation never", () => {
     const marks = new Marks(10)
     for (const key of "ab") marks.guess(key, undefined)
     marks.deleting("c", "w", never)
@@ -45,7 +45,7 @@ describe("Marks", () => {
     assert.deepStrictEqual([...marks.keys()], ["c"])
   })
 
-  it("a guess ends with the incarnation that was here, or else with the next", () => {
+  it("a guess ends with the current incarnation, or else with the next one", () => {
     const marks = new Marks(10)
     for (const uid of [undefined, "u"]) {
       marks.guess("a", uid)
@@ -59,7 +59,7 @@ describe("Marks", () => {
     }
   })
 
-  it("forgets the oldest deletions beyond the most, unless they are needed", () => {
+  it("forgets the oldest deletions beyond the limit, unless they are needed", () => {
     const marks = new Marks(2)
     for (const uid of "uvwxy") marks.deleting(uid, uid, (_, uid) => uid === "u")
     assert.deepStrictEqual([..."uvwxy"].filter((uid) => marks.isDeleting("", uid)), ["u", "x", "y"])

@@ -14,7 +14,7 @@ const series = Effect.map(Metric.snapshot, (found) =>
 const alone = Effect.provideService(Metric.MetricRegistry, new Map())
 
 describe("Metrics", () => {
-  it.effect("are controller-runtime's and client-go's, with their labels, apart for each controller", () =>
+  it.effect("are those of controller-runtime and client-go, with their labels, separate for each controller", () =>
     Effect.gen(function*() {
       const web = yield* Metrics.forController({ name: "web", concurrency: 4 })
       yield* Metrics.forController({ name: "db", concurrency: 1 })
@@ -61,7 +61,7 @@ describe("Metrics", () => {
       assert.include(zeros, "controller_runtime_reconcile_errors_total{controller=db} 0", "there from the start")
     }).pipe(alone))
 
-  it.effect("tell the state of the queue when somebody asks, as long as it lives", () =>
+  it.effect("read the state of the queue when they are collected, for as long as it lives", () =>
     Effect.gen(function*() {
       const metrics = yield* Metrics.forController({ name: "web", concurrency: 1 })
       yield* Effect.scoped(Effect.gen(function*() {

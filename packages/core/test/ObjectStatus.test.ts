@@ -44,7 +44,7 @@ it.effect("fields that a projection leaves out are not written: others' values w
   }))
 
 describe("ObjectStatus.difference", () => {
-  it("brings one status to the other, and is nothing where they are equal", () => {
+  it("turns one status into the other, and is empty if they are equal", () => {
     for (let seed = 1; seed <= 5_000; seed++) {
       const random = new Prng(seed)
       const from = renamed({ s: value(random, 3), t: value(random, 2) })
@@ -55,7 +55,7 @@ describe("ObjectStatus.difference", () => {
     }
   })
 
-  it("names members alone, and takes away what is not there any more", () => {
+  it("names individual members, and removes those that are gone", () => {
     assert.deepStrictEqual(ObjectStatus.difference("/status", { a: 1, b: { c: 2, d: 3 } }, { b: { c: 4 }, e: {} }), [
       { op: "add", path: "/status/b/c", value: 4 },
       { op: "remove", path: "/status/b/d" },
@@ -123,7 +123,7 @@ const uid = { op: "test", path: "/metadata/uid", value: "u" } as const
 const version = { op: "test", path: "/metadata/resourceVersion", value: "1" } as const
 
 describe("ObjectStatus.write", () => {
-  it("changes what is said anew, and leaves alone what others keep", () => {
+  it("changes only what is new, and leaves other writers' fields alone", () => {
     const { ended, now, sent } = written(
       { status: { a: 1, b: 2 } },
       { status: { a: 1, b: 2, c: 3 }, resourceVersion: "9" },
@@ -134,7 +134,7 @@ describe("ObjectStatus.write", () => {
     assert.strictEqual(ended, "written")
   })
 
-  it("sends nothing where nothing is new, and knows nothing of what is null or undefined", () => {
+  it("sends nothing if nothing is new, and ignores null and undefined", () => {
     for (
       const [read, status] of [
         [{ a: 1 }, { a: 1, b: undefined, c: null }],
@@ -147,14 +147,14 @@ describe("ObjectStatus.write", () => {
     ) assert.lengthOf(written({ status: read }, { status: read }, status).sent, 0, JSON.stringify(read))
   })
 
-  it("never comes to another object of the name", () => {
+  it("never reaches another object with the same name", () => {
     for (const status of [{ a: 1 }, undefined, { a: 2 }]) {
       const { ended, now } = written({ status }, { status: {}, uid: "another" }, { a: 2, b: { c: 1 } })
       assert.deepStrictEqual([ended, now.status], ["Conflict", {}])
     }
   })
 
-  it("a first status, and a first object in it, loses nothing that is there by now", () => {
+  it("a first status, and a first object in it, overwrites nothing that exists by now", () => {
     const first = written({}, { status: { others: 1 }, resourceVersion: "2" }, { a: 1 })
     assert.deepStrictEqual(first.sent, [uid, version, { op: "add", path: "/status", value: { a: 1 } }])
     assert.deepStrictEqual([first.ended, first.now.status], ["Conflict", { others: 1 }])
@@ -163,7 +163,7 @@ describe("ObjectStatus.write", () => {
     assert.deepStrictEqual(written({}, {}, { a: { b: 1 } }).now.status, { a: { b: 1 } })
   })
 
-  it("a list, which goes whole, is neither put, replaced nor removed where it may be another by now", () => {
+  it("a list, which is written as a whole, is not added, replaced or removed if it may have changed", () => {
     const by = (...types: ReadonlyArray<string>) => types.map((type) => ({ type }))
     for (
       const [read, live, wanted] of [
@@ -188,7 +188,7 @@ describe("ObjectStatus.write", () => {
     assert.deepStrictEqual([ended, now.status], ["written", { a: 2, list: by("old") }])
   })
 
-  it("asks for another look where a right field is not what it was, and where what it changes is gone", () => {
+  it("requests another reconcile if a field it took for right has changed, or its parent is gone", () => {
     const read = { status: { available: 2, ready: true, extra: "ours" } }
     const live = { status: { available: 5, ready: false, extra: "ours", other: 1 } }
     const { ended, now, sent } = written(read, live, { available: 5, ready: true })
@@ -201,7 +201,7 @@ describe("ObjectStatus.write", () => {
     assert.deepStrictEqual(written({ status: { a: 1 } }, { status: {} }, {}).ended, "Conflict")
   })
 
-  it("the fault of a field stays what it is", () => {
+  it("the error of a field is kept", () => {
     const details = { causes: [{ reason: "FieldValueInvalid", field: "status.a", message: "m" }] }
     const { transport } = scripted(() => invalid(details))
     const error = Effect.runSync(
@@ -212,7 +212,7 @@ describe("ObjectStatus.write", () => {
     assert.strictEqual(error.reason._tag, "Invalid")
   })
 
-  it("all that is wanted is there, after another look if one is asked for, and what is not ours is left alone", () => {
+  it("everything desired is there, after another reconcile if requested, and other fields are left alone", () => {
     let looks = 0
     for (let seed = 1; seed <= 5_000; seed++) {
       const random = new Prng(seed)
@@ -233,7 +233,7 @@ describe("ObjectStatus.write", () => {
   })
 })
 
-it("a status is written as it is stored, and read as what its Schema says", () => {
+it("a status is written in stored form, and read as its Schema's type", () => {
   const Dated = CustomResource.make({
     group: "test.io",
     version: "v1",

@@ -3,7 +3,7 @@ import { Duration } from "effect"
 import { defaults, line, Overdue } from "../src/internal/Overdue.ts"
 
 describe("Overdue", () => {
-  it("tells a key once it is under way for long, and again when that has doubled", () => {
+  it("reports a key that has run for long, and again when that time has doubled", () => {
     const overdue = new Overdue()
     const processing = new Map([["a", 0], ["b", defaults.first]])
     const ages = [0.5, 1, 1.5, 2, 3, 4].map((times) => overdue.due(processing, times * defaults.first))
@@ -17,7 +17,7 @@ describe("Overdue", () => {
     ])
   })
 
-  it("forgets what has ended: the next reconcile of a key starts anew", () => {
+  it("forgets what has ended: the next reconcile of a key starts from zero", () => {
     const overdue = new Overdue()
     assert.lengthOf(overdue.due(new Map([["a", 0]]), defaults.first), 1)
     assert.lengthOf(overdue.due(new Map([["a", defaults.first]]), 1.5 * defaults.first), 0)
@@ -25,7 +25,7 @@ describe("Overdue", () => {
     assert.lengthOf(overdue.due(new Map([["a", defaults.first]]), 2 * defaults.first), 1)
   })
 
-  it("names the remedy: a time-out, or what does not heed it", () => {
+  it("names the remedy: a timeout, or what ignores the interruption", () => {
     assert.include(line("x", 150_000, 1, undefined), "for 2m 30s and occupies one of 1 worker;")
     assert.include(line("x", 150_000, 1, undefined), "Give the controller a `timeout`")
     assert.include(

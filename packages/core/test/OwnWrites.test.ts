@@ -31,7 +31,7 @@ const watching = (own: OwnWrites) => {
 }
 
 describe("OwnWrites", () => {
-  it("are passed over, whether the answer comes before the event or after it", () => {
+  it("are skipped, whether the response comes before the event or after it", () => {
     const own = new OwnWrites()
     const { passed, see } = watching(own)
     own.began(key)
@@ -47,7 +47,7 @@ describe("OwnWrites", () => {
     assert.deepStrictEqual(passed, [])
   })
 
-  it("a version that a write was answered with is another's where its status differs in what the write did not say", () => {
+  it("a version from a write's response counts as another's if its status differs in what the write did not set", () => {
     const own = new OwnWrites()
     const { passed, see } = watching(own)
     const fields = { status: { ready: true, parts: { a: 1 } } }
@@ -70,7 +70,7 @@ describe("OwnWrites", () => {
     assert.deepStrictEqual(passed, [2, 3])
   })
 
-  it("of conditions each is its writer's, though all stand in one list", () => {
+  it("each condition belongs to its writer, though all are in one list", () => {
     const own = new OwnWrites()
     const [ready, unready, synced] = [["Ready", "True"], ["Ready", "False"], ["Synced", "True"]].map(
       ([type, status]) => ({ type, status })
@@ -93,7 +93,7 @@ describe("OwnWrites", () => {
     assert.deepStrictEqual(passed, [3])
   })
 
-  it("what others write meanwhile passes when the work ends, and at once where none is going on", () => {
+  it("others' concurrent writes pass when the work ends, and at once if none is running", () => {
     const own = new OwnWrites()
     const { passed, see } = watching(own)
     own.began(key)
@@ -108,7 +108,7 @@ describe("OwnWrites", () => {
     assert.deepStrictEqual(passed, [2, 4])
   })
 
-  it("a change of anything but status and finalizers passes at once, its own version or not", () => {
+  it("a change of anything but status and finalizers passes at once, whatever its version", () => {
     const own = new OwnWrites()
     const { passed, see } = watching(own)
     own.began(key)
@@ -120,7 +120,7 @@ describe("OwnWrites", () => {
     assert.deepStrictEqual(passed, [2, 3, 4, 5])
   })
 
-  it("of a key that others write all the time only a few wait", () => {
+  it("of a key that others write constantly, only a few wait", () => {
     const own = new OwnWrites()
     const { passed, see } = watching(own)
     own.began(key)
@@ -130,7 +130,7 @@ describe("OwnWrites", () => {
     assert.lengthOf(passed, 100)
   })
 
-  it("nothing waits any more of an object that is gone", () => {
+  it("nothing waits any more for an object that is gone", () => {
     const own = new OwnWrites()
     const { passed, see } = watching(own)
     own.began(key)

@@ -25,14 +25,14 @@ describe("OwnerLabel", () => {
     assert.isFalse(Selector.matchesLabels(OwnerLabel.selector(label, other), dependent.metadata.labels))
   })
 
-  it("finds the owner of a dependent, wherever that lives", () => {
+  it("finds the owner of a dependent in any namespace", () => {
     assert.deepStrictEqual(OwnerLabel.ownerKey(label, dependent), { namespace: "d", name: owner.metadata.name })
     const { namespace: _, ...metadata } = owner.metadata
     const global = { metadata: OwnerLabel.metadata(label, { ...owner, metadata }) }
     assert.deepStrictEqual(OwnerLabel.ownerKey(label, global), { name: owner.metadata.name })
   })
 
-  it("finds no owner of what is not marked", () => {
+  it("finds no owner of an unmarked object", () => {
     assert.isUndefined(OwnerLabel.ownerKey(label, { metadata: {} }))
     assert.isUndefined(OwnerLabel.ownerKey(label, { metadata: { annotations: { "test.io/owner": "" } } }))
     assert.isUndefined(OwnerLabel.ownerKey(OwnerLabel.make("other.io/owner"), dependent))

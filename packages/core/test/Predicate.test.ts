@@ -26,15 +26,15 @@ const named: ReadonlyArray<readonly [name: string, predicate: Predicate.Predicat
 ]
 
 describe("Predicate", () => {
-  it.each(named)("%s holds back an update of nothing it looks at", (_, predicate) => {
+  it.each(named)("%s drops an update that changes nothing it looks at", (_, predicate) => {
     assert.isFalse(predicate(touched))
   })
 
-  it.each(named)("%s passes additions, deletions and what does not decode", (_, predicate) => {
+  it.each(named)("%s passes additions, deletions and invalid objects", (_, predicate) => {
     for (const delta of [added, deleted, invalid]) assert.isTrue(predicate(delta), delta._tag)
   })
 
-  it.each(named)("%s passes another object under the same name, however alike", (_, predicate) => {
+  it.each(named)("%s passes another object with the same name, however similar", (_, predicate) => {
     assert.isTrue(predicate(update(thing(), thing({ uid: "other" }))))
   })
 
@@ -44,7 +44,7 @@ describe("Predicate", () => {
     assert.isFalse(predicate(update(terminating, { ...terminating })))
   })
 
-  it("passes what each is named after", () => {
+  it("passes the changes that each is named after", () => {
     assert.isTrue(sizeChanged(update(thing(), thing({}, 2))))
     assert.isTrue(Predicate.generationChanged(update(thing(), thing({ generation: 2 }))))
     assert.isTrue(Predicate.labelsChanged(update(thing(), thing({ labels: { a: "1" } }))))
@@ -59,7 +59,7 @@ describe("Predicate", () => {
     assert.isTrue(Predicate.generationChanged(update(plain, { ...plain })))
   })
 
-  it("combines", () => {
+  it("can be combined", () => {
     const yes = () => true
     const no = () => false
     assert.deepStrictEqual([Predicate.any(no, yes)(added), Predicate.any(no, no)(added), Predicate.any()(added)], [

@@ -14,7 +14,7 @@ describe("Projection", () => {
     annotations: (key) => key !== "big"
   })
 
-  it.effect("keeps what is picked and what identifies the object, own writes of the whole kind included", () =>
+  it.effect("keeps what is picked and what identifies the object, including own writes of the whole kind", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a", { spec: { role: "x" }, status: {} }, { annotations: { big: "…", small: "s" } })
@@ -30,7 +30,7 @@ describe("Projection", () => {
       assert.strictEqual(used[0]!.resource.id, "Part.v1/role")
     }))
 
-  it.effect("cannot be written as a whole, and can be patched and deleted", () =>
+  it.effect("cannot be written as a whole, but can be patched and deleted", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a", { spec: { role: "x" } })
@@ -45,7 +45,7 @@ describe("Projection", () => {
       assert.deepStrictEqual(server.objects(Part), [])
     }))
 
-  it.effect("one that throws makes the object invalid, and no more", () =>
+  it.effect("a projection that throws only makes the object invalid", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a")
@@ -56,7 +56,7 @@ describe("Projection", () => {
       assert.deepStrictEqual([...used[0]!.store.invalid.keys()], ["default/a"])
     }))
 
-  it.effect("metadata asks the server for nothing else", () =>
+  it.effect("metadata requests nothing else from the server", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       server.put(Widget, "a", { spec: { size: 1 } })
@@ -72,7 +72,7 @@ describe("Projection", () => {
       assert.strictEqual(server.requests.at(-1)!.headers["accept"], "application/json")
     }))
 
-  it.effect("without some fields, caches drop them, and transports are told not to bring them", () =>
+  it.effect("without drops fields in caches, and tells transports not to deliver them", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const status = { images: [{ name: "a", sizes: [1] }, { name: "b" }], phase: "up" }
@@ -93,14 +93,14 @@ describe("Projection", () => {
       assert.match((yield* Effect.flip(write)).message, /a projection \(lean\) is not the whole object/)
     }))
 
-  it("without some fields of what is without others already is without all of them", () => {
+  it("without applied to a projection without other fields drops all of them", () => {
     const few = Projection.without(Projection.without(Part, "a", ["spec.role"]), "b", ["spec.more"])
     assert.deepStrictEqual(few.without, ["spec.role", "spec.more"])
     for (const field of ["role", "more"]) assert.isTrue(Projection.isBlind(few, { spec: { [field]: "x" } }))
     assert.isFalse(Projection.isBlind(few, { spec: { other: "x" } }))
   })
 
-  it("without refuses paths to what a cache lives on, and what is no path", () => {
+  it("without refuses paths that a cache needs, and invalid paths", () => {
     const needed = ["name", "labels.app", "finalizers", "deletionTimestamp", "generation"].map((it) => `metadata.${it}`)
     for (const path of ["", "spec", ...needed, "*.a", "spec.", "spec..a"]) {
       assert.throws(
@@ -111,7 +111,7 @@ describe("Projection", () => {
     }
   })
 
-  it.effect("lazy lets transports leave objects unparsed, and is the whole kind to who reads it", () =>
+  it.effect("lazy lets transports leave objects unparsed, and reads as the whole kind", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a", { spec: { role: "x" } })

@@ -227,7 +227,7 @@ class Run {
 }
 
 describe("QueueState", () => {
-  it("does what the naive model does, in 120,000 random sequences", () => {
+  it("behaves like the naive model in 120,000 random sequences", () => {
     for (let seed = 1; seed <= 120_000; seed++) {
       const run = new Run(seed)
       try {
@@ -252,21 +252,21 @@ describe("QueueState", () => {
     }
   }, 180_000)
 
-  it("refuses to give back what is not being processed", () => {
+  it("refuses to give back a key that is not being processed", () => {
     const state = new QueueState()
     assert.throws(() => state.succeed("a"), "WorkQueue: a is not being processed")
     state.add("a", again)
     assert.throws(() => state.fail("a"), "WorkQueue: a is not being processed")
   })
 
-  it("keeps the reason of a delayed add that finds the key ready", () => {
+  it("keeps the reason of a delayed add for a key that is ready", () => {
     const state = new QueueState()
     state.add("a", { _tag: "Resync" })
     state.addAt("a", 10, { _tag: "Requeue" })
     assert.deepStrictEqual(state.take()?.reasons, [{ _tag: "Resync" }, { _tag: "Requeue" }])
   })
 
-  it("takes a key that failed and rests back on the next add, with its failures", () => {
+  it("returns a failed key that rests on the next add, with its failures", () => {
     const state = new QueueState()
     state.add("a", { _tag: "Resync" })
     state.take()
@@ -277,7 +277,7 @@ describe("QueueState", () => {
     assert.deepInclude(state.take(), { key: "a", reasons: [{ _tag: "Resync" }], failures: 1, priority: 0 })
   })
 
-  it("takes back what was asked for a key that was never handed out, and knows nothing of it then", () => {
+  it("takes back a key that was never handed out, and then knows nothing of it", () => {
     const queue = new QueueState()
     queue.add("d/ready", reasons[0]!)
     queue.addAt("d/waiting", 5, reasons[0]!)
@@ -310,7 +310,7 @@ describe("QueueState", () => {
     assert.strictEqual(next.filter((key) => key.startsWith("quiet/")).length, 10)
   })
 
-  it("gives a priority a head start of as many turns, and starves nobody", () => {
+  it("gives a priority a head start of that many turns, and starves nothing", () => {
     const state = new QueueState()
     state.add("n/patient", again, -100)
     let turns = 0
@@ -324,7 +324,7 @@ describe("QueueState", () => {
     assert.strictEqual(take(state), "n/urgent")
   })
 
-  it("holds a key back until a time, whoever adds it, and forgets it when nobody did", () => {
+  it("holds a key back until a time, whoever adds it, and forgets it if nobody did", () => {
     let now = 0
     const state = new QueueState(() => now)
     state.add("a", again)
@@ -344,7 +344,7 @@ describe("QueueState", () => {
     assert.deepStrictEqual([state.size, state.take()], [0, undefined])
   })
 
-  it("moves a ready key forward when it is asked for more urgently, and keeps its priority when it asks for itself", () => {
+  it("moves a ready key forward if it is added more urgently; a key that requeues itself keeps its priority", () => {
     const state = new QueueState()
     state.add("n/a", again)
     state.add("n/b", again)
@@ -363,7 +363,7 @@ const take = (state: QueueState): string => {
 }
 
 describe("DelayHeap", () => {
-  it("pops by time, in order of insertion where times are equal, without what was taken out", () => {
+  it("pops by time, by insertion for equal times, without removed entries", () => {
     for (let seed = 1; seed <= 300; seed++) {
       const random = new Prng(seed)
       const heap = new DelayHeap<number>()

@@ -21,7 +21,7 @@ const reading = Effect.fnUntraced(function*(server: Server, capacity?: number) {
 })
 
 describe("Cache.live", () => {
-  it.effect("asks once in a time to live, also for what is not there", () =>
+  it.effect("requests once per time to live, even for an absent object", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a", { spec: { role: "1" } })
@@ -40,7 +40,7 @@ describe("Cache.live", () => {
       assert.strictEqual(gets(), 4)
     }))
 
-  it.effect("forgets when it is told that others may have written, also what is being asked for", () =>
+  it.effect("forgets everything on request, including what is being fetched", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const { gets, live, remembered } = yield* reading(server)
@@ -58,7 +58,7 @@ describe("Cache.live", () => {
       assert.strictEqual(gets(), 4)
     }))
 
-  it.effect("remembers no longer where somebody puts the clock back, or a machine sleeps", () =>
+  it.effect("does not remember for longer if the clock is set back or the machine sleeps", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a")
@@ -76,7 +76,7 @@ describe("Cache.live", () => {
       assert.strictEqual(gets(), 3)
     }))
 
-  it.effect("sees own writes at once: of what was there, of what was not, and with a request under way", () =>
+  it.effect("sees own writes at once: of present and absent objects, and during a request", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a", { spec: { role: "1" } })
@@ -100,7 +100,7 @@ describe("Cache.live", () => {
       assert.strictEqual(yield* role, "4")
     }))
 
-  it.effect("a request that was overtaken by an own write is remembered by nobody, however late its answer", () =>
+  it.effect("a response that was overtaken by an own write is not remembered, however late it comes", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a", { spec: { role: "1" } })
@@ -118,7 +118,7 @@ describe("Cache.live", () => {
       assert.strictEqual(yield* role, "2")
     }))
 
-  it.effect("readers at once share one request, and outlive the one that made it", () =>
+  it.effect("concurrent readers share one request, which survives the reader that started it", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a")
@@ -133,7 +133,7 @@ describe("Cache.live", () => {
       assert.strictEqual(gets(), 2)
     }))
 
-  it.effect("a reader that is interrupted, at whatever step, holds up nobody", () =>
+  it.effect("a reader interrupted at any step holds up nobody", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a")
@@ -146,7 +146,7 @@ describe("Cache.live", () => {
       }
     }))
 
-  it.effect("a failure is everybody's who waits, and is not remembered", () =>
+  it.effect("a failure reaches all who wait, and is not remembered", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a")
@@ -159,7 +159,7 @@ describe("Cache.live", () => {
       assert.isDefined(yield* live("a"))
     }))
 
-  it.effect("remembers so many objects and no more, those asked for last", () =>
+  it.effect("remembers a limited number of objects, the most recently used", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const { gets, live, remembered } = yield* reading(server, 3)
@@ -171,7 +171,7 @@ describe("Cache.live", () => {
       assert.strictEqual(gets(), 5)
     }))
 
-  it.effect("outside a controller asks every time", () =>
+  it.effect("outside a controller every read is a request", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const live = Effect.provideService(Cache.live(Part, ref("a")), KubeClient.KubeClient, server.own)

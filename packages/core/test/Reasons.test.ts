@@ -21,7 +21,7 @@ const reasonOf = (random: Prng): Trigger.Reason => {
 }
 
 describe("Reasons", () => {
-  it("keeps each once, in the order they came, however many there are", () => {
+  it("keeps each once, in order of arrival, however many there are", () => {
     for (let seed = 1; seed <= 300; seed++) {
       const random = new Prng(seed)
       const all = Array.from({ length: random.int(1, 40) }, () => reasonOf(random))
@@ -34,7 +34,7 @@ describe("Reasons", () => {
     }
   })
 
-  it("two are the same where their identities are", () => {
+  it("two are equal if their identities are", () => {
     const random = new Prng(1)
     for (let n = 0; n < 5_000; n++) {
       const [a, b] = [reasonOf(random), reasonOf(random)]

@@ -12,7 +12,7 @@ import { pass, settable, settle } from "./support/Time.ts"
 const { defaults } = Reflector
 
 describe("Reflector", () => {
-  it.effect("lists in pages, swaps the list in whole, and watches from its resourceVersion", () =>
+  it.effect("lists in pages, swaps in the whole list, and watches from its resourceVersion", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       for (let i = 0; i < 1201; i++) server.put(Part, `p${i}`)
@@ -31,7 +31,7 @@ describe("Reflector", () => {
       assert.strictEqual(reflected.store.size, 1202)
     }))
 
-  it.effect("tells of every sign of life, and of a change only where what it does changes", () =>
+  it.effect("reports every sign of life, and a change only if its state changes", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const told: Array<Reflector.Status> = []
@@ -59,7 +59,7 @@ describe("Reflector", () => {
       assert.strictEqual((yield* reflected.status)._tag, "Listing")
     }))
 
-  it.effect("asks for bookmarks and for an end after five to ten minutes", () =>
+  it.effect("requests bookmarks, and an end after five to ten minutes", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       yield* reflect(server)
@@ -96,7 +96,7 @@ describe("Reflector", () => {
       assert.deepStrictEqual(reflected.deltas, ["Added a", "Added b"])
     }))
 
-  it.effect("a broken connection is resumed after a delay, with what happened meanwhile and nothing twice", () =>
+  it.effect("a broken connection resumes after a delay, with everything that happened meanwhile and nothing twice", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const reflected = yield* reflect(server)
@@ -114,7 +114,7 @@ describe("Reflector", () => {
     }))
 
   for (const form of ["status", "event"] as const) {
-    it.effect(`410 as ${form} leads to a list at once, of which only differences are seen`, () =>
+    it.effect(`410 as ${form} leads to a list at once, of which only differences are visible`, () =>
       Effect.gen(function*() {
         const server = new Server(Part)
         for (const name of ["kept", "changed", "deleted"]) server.put(Part, name)
@@ -140,7 +140,7 @@ describe("Reflector", () => {
       }))
   }
 
-  it.effect("a relist shows as such, and not as a healthy watch", () =>
+  it.effect("a relist is reported as such, not as a healthy watch", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const reflected = yield* reflect(server)
@@ -150,7 +150,7 @@ describe("Reflector", () => {
       assert.deepStrictEqual(yield* reflected.status, { _tag: "Listing" })
     }))
 
-  it.effect("410 again and again backs off, and takes turns with lists", () =>
+  it.effect("repeated 410s back off, and alternate with lists", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       failWhile(server, isWatch, Effect.succeed(refuse(410, "Expired")))
@@ -162,7 +162,7 @@ describe("Reflector", () => {
       assert.strictEqual((yield* reflected.status)._tag, "Degraded")
     }))
 
-  it.effect("a resourceVersion that goes back is refused: the events with it, and then a list", () =>
+  it.effect("a resourceVersion that goes back is rejected: first the events with it, then a list", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a")
@@ -182,7 +182,7 @@ describe("Reflector", () => {
       assert.strictEqual((yield* reflected.status)._tag, "Live")
     }))
 
-  it.effect("a server restored from a backup is looked at once its watch has shown nothing, and listed", () =>
+  it.effect("a server restored from a backup is checked once its watch has shown nothing, and listed", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "old")
@@ -203,7 +203,7 @@ describe("Reflector", () => {
       assert.strictEqual((yield* reflected.status)._tag, "Live")
     }))
 
-  it.effect("a server is looked at once after a connection broke, and not where it has shown anything since", () =>
+  it.effect("a server is checked after a connection broke, unless it has shown something since", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const reflected = yield* reflect(server)
@@ -242,7 +242,7 @@ describe("Reflector", () => {
       assert.strictEqual((yield* reflected.status)._tag, "Live")
     }))
 
-  it.effect("a silent connection is given up after the idle deadline, and resumed", () =>
+  it.effect("a silent connection is given up after the idle timeout, and resumed", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const reflected = yield* reflect(server)
@@ -261,7 +261,7 @@ describe("Reflector", () => {
       assert.deepStrictEqual(reflected.names(), ["a"])
     }))
 
-  it.effect("a watch the server never answers is no healthy one", () =>
+  it.effect("a watch that the server never answers is not healthy", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       failWhile(server, isWatch, Effect.never)
@@ -278,7 +278,7 @@ describe("Reflector", () => {
       assert.strictEqual((yield* reflected.status)._tag, "Live")
     }))
 
-  it.effect("a server that is too slow for a page is asked for smaller ones, from then on", () =>
+  it.effect("a server that is too slow for a page gets requests for smaller ones from then on", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       for (let i = 0; i < 200; i++) server.put(Part, `p${i}`)
@@ -304,7 +304,7 @@ describe("Reflector", () => {
       assert.deepStrictEqual(new Set(limits().slice(-5)), new Set([25]))
     }))
 
-  it.effect("a list the server never answers is given up and tried again", () =>
+  it.effect("a list that the server never answers is given up and retried", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       failWhile(server, (request) => !isWatch(request), Effect.never)
@@ -336,7 +336,7 @@ describe("Reflector", () => {
       )
     }))
 
-  it.effect("two minutes of health make it forget earlier failures, less do not", () =>
+  it.effect("two minutes of health reset earlier failures; less does not", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       failWhile(server, () => true, Effect.succeed(refuse(500, "InternalError")))
@@ -358,7 +358,7 @@ describe("Reflector", () => {
       assert.strictEqual(yield* failures, 1)
     }))
 
-  it.effect("how long a watch lasted, and was healthy, does not go by the time of day, which somebody may set", () =>
+  it.effect("how long a watch lasted and was healthy does not depend on the time of day, which can be set", () =>
     Effect.gen(function*() {
       const { clock, putBack } = yield* settable
       const server = new Server(Part)
@@ -386,7 +386,7 @@ describe("Reflector", () => {
       ["a permission that is missing", refuse(403, "Forbidden"), "Forbidden"]
     ] as const
   ) {
-    it.effect(`${what} is reported, and the watch starts by itself when it comes`, () =>
+    it.effect(`${what} is reported, and the watch starts by itself once it is available`, () =>
       Effect.gen(function*() {
         const server = new Server(Part)
         server.put(Part, "a")
@@ -404,7 +404,7 @@ describe("Reflector", () => {
       }))
   }
 
-  it.effect("a kind that goes away while it is watched is reported, and picked up again where it was left", () =>
+  it.effect("a kind that is removed while it is watched is reported, and resumed where it was left", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const reflected = yield* reflect(server)
@@ -421,7 +421,7 @@ describe("Reflector", () => {
       assert.deepStrictEqual(reflected.names(), ["a"])
     }))
 
-  it.effect("a continue token that expires half way leads to one list in one piece", () =>
+  it.effect("a continue token that expires halfway leads to one consistent list", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       for (let i = 0; i < 1100; i++) server.put(Part, `p${i}`)
@@ -446,7 +446,7 @@ describe("Reflector", () => {
       assert.strictEqual((yield* reflected.status)._tag, "Live")
     }))
 
-  it.effect("leaves a server alone for as long as it asks to be, and no longer than five minutes", () =>
+  it.effect("respects the server's Retry-After, up to five minutes", () =>
     Effect.gen(function*() {
       for (const [seconds, expected] of [[20, 20_000], [86_400, defaults.longestRetryAfter]] as const) {
         yield* Effect.scoped(Effect.gen(function*() {
@@ -473,7 +473,7 @@ describe("Reflector", () => {
       ["an event that is none", (server: Server) => server.watches[0]!.push({ type: "NONE" } as never), "Decode"]
     ] as const
   ) {
-    it.effect(`${what} is shown, and the watch resumed where it was, without a list`, () =>
+    it.effect(`${what} is visible, and the watch resumes where it was, without a list`, () =>
       Effect.gen(function*() {
         const server = new Server(Part)
         const reflected = yield* reflect(server)
@@ -491,7 +491,7 @@ describe("Reflector", () => {
       }))
   }
 
-  it.effect("ten minutes without any answer cost one list at most, and few requests (virtual time)", () =>
+  it.effect("ten minutes without any response cost one list at most, and few requests (virtual time)", () =>
     Effect.gen(function*() {
       for (const compacted of [false, true]) {
         yield* Effect.scoped(Effect.gen(function*() {
@@ -515,7 +515,7 @@ describe("Reflector", () => {
       }
     }))
 
-  it.effect("a server that tells where the watch began, and hangs up, is not asked again at once, for ever", () =>
+  it.effect("a server that sends the start of the watch and closes is not asked again at once forever", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       const times: Array<number> = []

@@ -45,7 +45,7 @@ const listing = (fails?: string) =>
   })
 
 describe("Reflector pages", () => {
-  it.effect("asks for a page while the one before it is read, each once, one ahead at most", () =>
+  it.effect("requests a page while the previous one is read, each once, at most one ahead", () =>
     Effect.gen(function*() {
       const { asked, lists } = yield* listing()
       yield* TestClock.adjust("10 seconds")
@@ -54,7 +54,7 @@ describe("Reflector pages", () => {
       assert.strictEqual(asked[1], "2 at 0")
     }))
 
-  it.effect("takes the failure of a page asked for ahead as that of the list", () =>
+  it.effect("treats the failure of a prefetched page as that of the list", () =>
     Effect.gen(function*() {
       const { asked, lists } = yield* listing("2")
       yield* TestClock.adjust("10 seconds")

@@ -31,7 +31,7 @@ describe("ReflectorState.step", () => {
   const [listing] = ReflectorState.begin()
   const [streaming] = ReflectorState.begin("Stream")
 
-  it("collects pages, then swaps the whole list in and watches from its resourceVersion", () => {
+  it("collects pages, then swaps in the whole list and watches from its resourceVersion", () => {
     const page = (name: string, token?: string): ReflectorState.Input => ({
       _tag: "Page",
       at: 5,
@@ -173,7 +173,7 @@ describe("ReflectorState.step", () => {
     })
   }
 
-  it("compares resourceVersions as numbers, and takes equal ones (a bookmark after an event)", () => {
+  it("compares resourceVersions as numbers, and accepts equal ones (a bookmark after an event)", () => {
     const [state, output] = step({ ...watching(), resourceVersion: "9" } as ReflectorState.State, {
       _tag: "Events",
       events: [added(10), bookmark(10)]
@@ -182,7 +182,7 @@ describe("ReflectorState.step", () => {
     assert.strictEqual(state._tag === "Watching" ? state.resourceVersion : "", "10")
   })
 
-  it("a streamed list is followed by its own watch, and later lists are streamed again", () => {
+  it("a streamed list is continued by its own watch, and later lists are streamed again", () => {
     const page: ReflectorState.Input = { _tag: "Page", at: 5, open: true, page: { items: [], resourceVersion: "10" } }
     const [state, output] = step(streaming, page)
     assert.deepStrictEqual(output, { replace: { items: [], resourceVersion: "10" }, next: { _tag: "Read" } })
@@ -190,7 +190,7 @@ describe("ReflectorState.step", () => {
     assert.deepStrictEqual(again.next, { _tag: "Stream" })
   })
 
-  it("one paged list follows a stream that failed; a refused stream is not asked for again", () => {
+  it("one paged list follows a failed stream; a refused stream is not requested again", () => {
     const after = (reason: KubeError.Reason) => {
       const [failed] = step(streaming, { _tag: "Failed", at: 10, reason })
       const [listed, first] = step(failed, { _tag: "Resumed", at: 20 })
@@ -204,7 +204,7 @@ describe("ReflectorState.step", () => {
     assert.deepStrictEqual(after(invalid)[1], "List")
   })
 
-  it("watches that end in time, one after the other, are health", () => {
+  it("successive watches that end in time count as healthy", () => {
     const end = (at: number): ReflectorState.Input => ({ _tag: "Ended", at, lasted: 60_000, quiet: false })
     const [once] = step(watching(5), end(60_000))
     const [twice] = step(once, end(120_000))

@@ -12,7 +12,7 @@ const { defaults } = Reflector
 describe("Reflector with streaming lists", () => {
   const streaming = (server: Server) => reflect(server).pipe(Effect.provideService(Reflector.ListBy, "Stream"))
 
-  it.effect("the list is the beginning of the watch, which goes on", () =>
+  it.effect("the list is the beginning of the watch, which continues", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.streams = true
@@ -69,7 +69,7 @@ describe("Reflector with streaming lists", () => {
       assert.strictEqual((yield* SubscriptionRef.get(reflector.status))._tag, "Live")
     }))
 
-  it.effect("a streamed list that falls silent half way is given up after the idle deadline", () =>
+  it.effect("a streamed list that falls silent halfway is given up after the idle timeout", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a")
@@ -97,7 +97,7 @@ describe("Reflector with streaming lists", () => {
       assert.strictEqual((yield* SubscriptionRef.get(reflector.status))._tag, "Live")
     }))
 
-  it.effect("a relist is streamed, swapped in whole, and shows only differences", () =>
+  it.effect("a relist is streamed, swapped in as a whole, and shows only differences", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.streams = true
@@ -119,7 +119,7 @@ describe("Reflector with streaming lists", () => {
       assert.strictEqual((yield* reflected.status)._tag, "Live")
     }))
 
-  it.effect("a server that refuses is asked for pages, at once and from then on", () =>
+  it.effect("a server that refuses gets requests for pages, at once and from then on", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.put(Part, "a")
@@ -133,7 +133,7 @@ describe("Reflector with streaming lists", () => {
       assert.strictEqual(lists(server).length, 2)
     }))
 
-  it.effect("a server that does not know the parameter shows it by a bookmark without the mark", () =>
+  it.effect("a server that does not know the parameter shows it by a bookmark without the annotation", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.streams = true
@@ -150,7 +150,7 @@ describe("Reflector with streaming lists", () => {
       assert.strictEqual(lists(server).length, 1)
     }))
 
-  it.effect("a stream that breaks half way is followed, after a pause, by pages; the next list is a stream again", () =>
+  it.effect("a stream that breaks halfway is followed, after a pause, by pages; the next list is a stream again", () =>
     Effect.gen(function*() {
       const server = new Server(Part)
       server.streams = true

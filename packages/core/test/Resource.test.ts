@@ -22,7 +22,7 @@ const Web = Resource.make<KubeObject.KubeObject>()({
 })
 
 describe("Resource.make", () => {
-  it("decodes and encodes without ever throwing, whatever it was given for it", () => {
+  it("decodes and encodes without ever throwing, whatever functions it was given", () => {
     const thrown = () => {
       throw new Error("a bug")
     }
@@ -65,13 +65,13 @@ describe("Resource.make", () => {
     assert.strictEqual(id, "Pod.v1")
   })
 
-  it("hands JSON through unchanged where there is no schema", () => {
+  it("passes JSON through unchanged if there is no schema", () => {
     const json = { anything: [1] }
     assert.strictEqual(Result.getOrThrow(Pod.decode(json)), json as never)
     assert.strictEqual(Result.getOrThrow(Pod.encode(json)), json)
   })
 
-  it("reads what does not decode when asked for it without its schema", () => {
+  it("unstructured reads objects that do not decode", () => {
     assert.strictEqual(Web.decode({})._tag, "Failure")
     const raw = Resource.unstructured(Web)
     assert.strictEqual(raw.decode({})._tag, "Success")
@@ -80,7 +80,7 @@ describe("Resource.make", () => {
 })
 
 describe("Resource.qualifiedName", () => {
-  it("is the word of the server's messages", () => {
+  it("is the name in the server's messages", () => {
     assert.deepStrictEqual([Pod, Web].map(Resource.qualifiedName), ["pods", "webs.test.io"])
   })
 })

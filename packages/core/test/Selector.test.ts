@@ -33,7 +33,7 @@ const requirement = (random: Prng): Selector.Requirement => {
 }
 
 describe("parseLabels", () => {
-  it("reads what formatLabels writes (20,000 random selectors)", () => {
+  it("parses what formatLabels writes (20,000 random selectors)", () => {
     for (let seed = 1; seed <= 20_000; seed++) {
       const random = new Prng(seed)
       const selector = Array.from({ length: random.int(0, 4) }, () => requirement(random))
@@ -42,7 +42,7 @@ describe("parseLabels", () => {
     }
   })
 
-  it("takes spaces, both signs of equality, and words that are operators elsewhere", () => {
+  it("accepts spaces, both equality operators, and words that are operators elsewhere", () => {
     const same = (text: string, other: string) => assert.strictEqual(Selector.formatLabels(labels(text)), other, text)
     same("", "")
     same(" \t\r\n ", "")
@@ -57,7 +57,7 @@ describe("parseLabels", () => {
     same("a <1,b>2", "a<1,b>2")
   })
 
-  it("takes a missing value between parentheses for the empty one", () => {
+  it("treats a missing value between parentheses as the empty one", () => {
     const list = (text: string) => {
       const [first] = labels(text)
       return first !== undefined && "values" in first ? first.values : undefined
@@ -152,7 +152,7 @@ describe("parseLabels", () => {
     assert.strictEqual(fault(Selector.parseLabels(text)), answer)
   })
 
-  it("refuses prefixes that are no DNS subdomain", () => {
+  it("refuses prefixes that are not DNS subdomains", () => {
     for (const text of ["X.y/z", "A_b.c/x", "-a/b", "a..b/c", `${"a".repeat(254)}/b`]) {
       assert.match(fault(Selector.parseLabels(text)), /prefix part/, text)
     }
@@ -204,17 +204,17 @@ describe("matchesLabels", () => {
     ) assert.strictEqual(matches(text, production), expected, text)
   })
 
-  it("takes an object without labels for one without keys", () => {
+  it("treats an object without labels as one without keys", () => {
     assert.isTrue(matches("!a,b!=c,d notin (e)", undefined))
     assert.isFalse(matches("a", undefined))
   })
 
-  it("does not take what every object inherits for a label", () => {
+  it("does not mistake inherited properties for labels", () => {
     assert.isTrue(matches("!constructor,toString notin (x)", {}))
     assert.isFalse(matches("constructor", {}))
   })
 
-  it("compares integers of 64 bits, and no others", () => {
+  it("compares 64-bit integers, and nothing else", () => {
     const big = "9007199254740993"
     assert.isTrue(matches(`n>9007199254740992`, { n: big }))
     assert.isFalse(matches(`n>${big}`, { n: big }))
@@ -222,7 +222,7 @@ describe("matchesLabels", () => {
     assert.isFalse(matches("n>1", { n: "2.5" }))
   })
 
-  it("agrees with a selector that came back from its text (random)", () => {
+  it("gives the same result for a selector that was formatted and parsed (random)", () => {
     for (let seed = 1; seed <= 5_000; seed++) {
       const random = new Prng(seed)
       const selector = Array.from({ length: random.int(1, 3) }, () => requirement(random))
@@ -234,7 +234,7 @@ describe("matchesLabels", () => {
 })
 
 describe("ways to write a selector", () => {
-  it("makes text of all of them, none of an empty one", () => {
+  it("formats all of them as text, an empty one as none", () => {
     assert.strictEqual(Selector.labelsText("a=b"), "a=b")
     assert.strictEqual(Selector.labelsText({ b: "2", a: "1" }), "a=1,b=2")
     assert.strictEqual(Selector.labelsText([{ operator: "exists", key: "a" }]), "a")
@@ -243,7 +243,7 @@ describe("ways to write a selector", () => {
     for (const nothing of [undefined, "", []]) assert.isUndefined(Selector.fieldsText(nothing))
   })
 
-  it("makes requirements of all of them", () => {
+  it("turns all of them into requirements", () => {
     const expected = [{ operator: "=", key: "a", value: "1" }]
     assert.deepStrictEqual(Selector.toLabels("a=1"), Result.succeed(expected) as never)
     assert.deepStrictEqual(Selector.toLabels({ a: "1" }), Result.succeed(expected) as never)
@@ -251,7 +251,7 @@ describe("ways to write a selector", () => {
     assert.match(fault(Selector.toLabels("a,")), /identifier after/)
   })
 
-  it("reads the selector an object carries", () => {
+  it("reads the selector in an object", () => {
     const selector = Selector.fromObject({
       matchLabels: { b: "2", a: "1" },
       matchExpressions: [
@@ -269,7 +269,7 @@ describe("ways to write a selector", () => {
 })
 
 describe("parseFields", () => {
-  it("reads what formatFields writes (20,000 random selectors)", () => {
+  it("parses what formatFields writes (20,000 random selectors)", () => {
     const parts = ["a", "\\", ",", "=", "!", " ", "é", "\n", "\\,"]
     for (let seed = 1; seed <= 20_000; seed++) {
       const random = new Prng(seed)
@@ -283,7 +283,7 @@ describe("parseFields", () => {
     }
   })
 
-  it("takes both signs of equality and empty terms", () => {
+  it("accepts both equality operators and empty terms", () => {
     assert.deepStrictEqual(fields("a==b,,c!=d,"), [
       { operator: "=", field: "a", value: "b" },
       { operator: "!=", field: "c", value: "d" }
@@ -310,7 +310,7 @@ describe("parseFields", () => {
 describe("matchesFields", () => {
   const pod = { metadata: { name: "a" }, status: { phase: "Running", ready: true, n: 3, none: null } }
 
-  it("reads dotted paths, and takes what is absent for the empty string", () => {
+  it("reads dotted paths, and treats an absent value as the empty string", () => {
     assert.isTrue(Selector.matchesFields(fields("metadata.name=a,status.phase!=Pending"), pod))
     assert.isFalse(Selector.matchesFields(fields("metadata.name=a,status.phase=Pending"), pod))
     assert.isTrue(Selector.matchesFields(fields("spec.nodeName="), pod))
@@ -318,7 +318,7 @@ describe("matchesFields", () => {
     assert.isTrue(Selector.matchesFields([], undefined))
   })
 
-  it("sees no inherited fields", () => {
+  it("ignores inherited fields", () => {
     assert.strictEqual(Selector.fieldValue(pod, "metadata.constructor"), "")
     assert.strictEqual(Selector.fieldValue(pod, "__proto__.x"), "")
   })

@@ -55,7 +55,7 @@ describe("Settings.config", () => {
       })
     }))
 
-  it.effect("nothing said is nothing set", () =>
+  it.effect("without variables nothing is set", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual((yield* from({})).leaderElection, {})
       const controller = Controller.make("w", { for: Widget, reconcile: () => Effect.succeed(Action.done) })
@@ -75,7 +75,7 @@ describe("Settings.config", () => {
       ["EFFECT_OPERATOR_LEASE_PER", "cluster", "EFFECT_OPERATOR_LEASE_PER"]
     ] as const
   ) {
-    it.effect(`${name}=${value} is refused, and the message says what would do`, () =>
+    it.effect(`${name}=${value} is refused, and the message says what is accepted`, () =>
       Effect.gen(function*() {
         const error = yield* Effect.flip(from({ [name]: value }))
         assert.include(error.message, says)
@@ -83,7 +83,7 @@ describe("Settings.config", () => {
       }))
   }
 
-  it("durations are Effect's or Go's", () => {
+  it("durations are written as in Effect or in Go", () => {
     const millis = (text: string) => Option.getOrUndefined(Option.map(Settings.parseDuration(text), Duration.toMillis))
     assert.deepStrictEqual(
       ["90s", "1m30s", "1.5h", "250ms", "0", "2 minutes", " 3s "].map(millis),
@@ -96,7 +96,7 @@ describe("Settings.config", () => {
 })
 
 describe("Settings", () => {
-  it("fill what the code leaves out, and leave alone what it says", () => {
+  it("fill in what the code leaves out, and do not override it", () => {
     const reconcile = () => Effect.succeed(Action.done)
     const settings = { controllers: { concurrency: 8, resync: Duration.hours(1) } }
     const silent = Settings.applied(Controller.make("a", { for: Widget, reconcile }), settings)
@@ -105,7 +105,7 @@ describe("Settings", () => {
     assert.deepStrictEqual([silent.resync, stating.resync], [Duration.hours(1), Duration.hours(1)])
   })
 
-  it("a lease of the code is kept, filled, or switched off", () => {
+  it("a lease in the code is kept, completed, or switched off", () => {
     const options = { namespace: "ops", name: "mine" }
     const given = Settings.election(options, { leaderElection: { name: "theirs", retryPeriod: "1 second" } })
     assert.deepStrictEqual(given, { namespace: "ops", name: "mine", retryPeriod: "1 second" })
@@ -119,7 +119,7 @@ describe("Settings", () => {
     )
   })
 
-  it.effect("reach the workers: concurrency and the lease of the environment", () =>
+  it.effect("reach the workers: concurrency, and the lease from the environment", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Lease)
       for (const name of ["a", "b", "c"]) server.put(Widget, name, { spec: { size: 1 } })
@@ -153,7 +153,7 @@ describe("Settings", () => {
       yield* settle
     }))
 
-  it.effect("a controller that is added later has those of its manager", () =>
+  it.effect("a controller that is added later gets those of its manager", () =>
     Effect.gen(function*() {
       const server = new Server(Widget)
       for (let i = 0; i < 3; i++) server.put(Widget, `w${i}`, { spec: { size: 1 } })
@@ -174,7 +174,7 @@ describe("Settings", () => {
       assert.strictEqual(atOnce, 3)
     }))
 
-  it.effect("a lease without a name is a mistake that says what to set", () =>
+  it.effect("a lease without a name is an error that says what to set", () =>
     Effect.gen(function*() {
       const settings = Context.make(Settings.Settings, { leaderElection: { enabled: true } })
       const exit = yield* Effect.exit(Effect.provide(operate(new Server(Widget), []), settings))
@@ -183,7 +183,7 @@ describe("Settings", () => {
 })
 
 describe("Settings.fromFlags", () => {
-  it.effect("knows each variable by its flag, with a value behind it, after =, or none for true", () =>
+  it.effect("knows each variable by its flag, with the value as the next argument, after =, or none for true", () =>
     Effect.gen(function*() {
       const args = ["--drain", "5s", "--lease-name=x", "--leader-election", "--concurrency", "2"]
       const provider = Result.getOrThrow(Settings.fromFlags(args))
@@ -193,13 +193,13 @@ describe("Settings.fromFlags", () => {
       assert.deepStrictEqual(settings.leaderElection, { enabled: true, name: "x" })
     }))
 
-  it("refuses what it does not know, and says what there is", () => {
+  it("refuses unknown flags, and lists the known ones", () => {
     const refused = Result.getOrThrow(Result.flip(Settings.fromFlags(["--drian=5s"])))
     assert.include(refused.message, "unknown flag --drian")
     assert.include(refused.message, "--drain")
   })
 
-  it("flags beat the environment", () => {
+  it("flags override the environment", () => {
     const provider = ConfigProvider.orElse(
       Result.getOrThrow(Settings.fromFlags(["--drain=5s"])),
       ConfigProvider.fromEnvRecord({ EFFECT_OPERATOR_DRAIN: "9s", EFFECT_OPERATOR_IDENTITY: "env" })

@@ -93,7 +93,7 @@ describe("Sharding", () => {
       assert.deepStrictEqual(server.objects(Lease), [])
     }))
 
-  it.effect("what a replica had that cannot be reached is taken over when it has stopped, 17 s later at most", () =>
+  it.effect("the objects of an unreachable replica are taken over after it has stopped, within 17 s", () =>
     Effect.gen(function*() {
       const { a, b, server, watchman } = yield* two
       assert.deepStrictEqual(Object.keys(watchman.shares), ["a", "b"])
@@ -114,7 +114,7 @@ describe("Sharding", () => {
       yield* b.stop
     }))
 
-  it.effect("the rate of a controller is used up by the objects of its replica alone", () =>
+  it.effect("the rate of a controller is used up only by the objects of its replica", () =>
     Effect.gen(function*() {
       const server = filled()
       const watchman = new Asked()
@@ -135,7 +135,7 @@ describe("Sharding", () => {
       yield* b.stop
     }))
 
-  it.effect("only what moves is looked at anew, and leases of others are nobody's business", () =>
+  it.effect("only moved objects are reconciled again, and other programs' leases are ignored", () =>
     Effect.gen(function*() {
       const server = filled()
       const watchman = new Asked()
@@ -157,7 +157,7 @@ describe("Sharding", () => {
       yield* a.stop
     }))
 
-  it.effect("a dead replica is asked about until the server says so, in peace, and also where its lease is deleted", () =>
+  it.effect("a dead replica is checked until the server confirms it, without haste, even if its lease is deleted", () =>
     Effect.gen(function*() {
       for (const isDeleted of [false, true]) {
         const { a, b, server, watchman } = yield* two
@@ -184,7 +184,7 @@ describe("Sharding", () => {
       }
     }))
 
-  it.effect("what is interrupted for another replica is waited for, however long it takes to end", () =>
+  it.effect("work interrupted for another replica is waited for, however long it takes to end", () =>
     Effect.gen(function*() {
       const server = filled()
       const watchman = new Asked()
@@ -203,7 +203,7 @@ describe("Sharding", () => {
       yield* b.stop
     }))
 
-  it.effect("a dead replica whose lease cannot be swept away holds up nobody, and is not taken for alive again", () =>
+  it.effect("a dead replica whose lease cannot be removed holds up nobody, and does not count as alive again", () =>
     Effect.gen(function*() {
       const { a, b, server, watchman } = yield* two
       yield* a.cut(true)
@@ -234,7 +234,7 @@ describe("Sharding", () => {
     }))
 
   it.effect(
-    "a reconcile that is under way is finished first; one that takes too long is interrupted",
+    "a running reconcile finishes first; one that takes too long is interrupted",
     () =>
       Effect.gen(function*() {
         const server = filled()
@@ -279,7 +279,7 @@ describe("Sharding", () => {
     20_000
   )
 
-  it.effect("a write of a replica that has lost its lease is not sent, whatever holds it up", () =>
+  it.effect("a write of a replica that has lost its lease is not sent, whatever delays it", () =>
     Effect.gen(function*() {
       const server = filled()
       const watchman = new Asked()
@@ -301,7 +301,7 @@ describe("Sharding", () => {
     }))
 
   it.effect(
-    "nobody reconciles an object while another does, and in the end one does (20 random runs)",
+    "no two replicas reconcile an object at once, and in the end one does (20 random runs)",
     () =>
       Effect.gen(function*() {
         for (let seed = 1; seed <= 20; seed++) {
@@ -349,7 +349,7 @@ describe("Sharding", () => {
       })
   )
 
-  it("refuses names that no lease could have", () => {
+  it("refuses names that are invalid for a lease", () => {
     const attempt = (leaderElection: LeaderElection.Options) =>
       String(Effect.runSync(Effect.exit(Effect.scoped(Layer.build(
         Manager.layer([], { leaderElection: { ...leaderElection, per: "object" } }).pipe(

@@ -4,7 +4,7 @@ import { Clock, Effect } from "effect"
 import { pass, settable, settle } from "./support/Time.ts"
 
 describe("Source.keepRunning", () => {
-  it.effect("delays grow with each failure, and begin anew after a minute of health, whatever the time of day", () =>
+  it.effect("delays grow with each failure, and reset after a minute of health, whatever the time of day", () =>
     Effect.gen(function*() {
       const { clock, putBack } = yield* settable
       const started: Array<string> = []
@@ -28,7 +28,7 @@ describe("Source.keepRunning", () => {
       assert.lengthOf(started, before + 2, "after the delay for a first failure")
     }))
 
-  it.effect("one that ends is not started again", () =>
+  it.effect("a source that ends is not restarted", () =>
     Effect.gen(function*() {
       let starts = 0
       const once = { name: "once", run: () => Effect.sync(() => void starts++) }

@@ -369,7 +369,7 @@ describe("Store", () => {
     object: { kind: "Thing", apiVersion: "test.io/v1", metadata: { resourceVersion: String(rv) } }
   })
 
-  it("an own write makes no delta, and its event does", () => {
+  it("an own write makes no delta, but its event does", () => {
     const store = make([thing("x", 5)])
     store.overlay(written(thing("x", 11)))
     assert.strictEqual(rvOf(store.get("a/x")), "11")
@@ -379,7 +379,7 @@ describe("Store", () => {
     assert.strictEqual(store.unconfirmed, 0)
   })
 
-  it("an answer that comes after its event, or after that of a later change, changes nothing", () => {
+  it("a response that comes after its event, or after that of a later change, changes nothing", () => {
     const store = make([thing("x", 5)])
     store.apply([{ type: "MODIFIED", object: thing("x", 11) }, { type: "DELETED", object: thing("x", 12) }])
     store.overlay(written(thing("x", 11)))
@@ -388,7 +388,7 @@ describe("Store", () => {
     assert.strictEqual(store.unconfirmed, 0)
   })
 
-  it("an update answered after the deletion that followed it brings nothing back", () => {
+  it("an update that is answered after a later deletion does not restore the object", () => {
     const store = make([thing("x", 5)])
     store.overlay(deleted("x"))
     store.overlay(written(thing("x", 11)))
@@ -400,7 +400,7 @@ describe("Store", () => {
     assert.strictEqual(store.unconfirmed, 0)
   })
 
-  it("hides an own deletion of what the watch has yet to show", () => {
+  it("hides an object it deleted until the watch shows the deletion", () => {
     const store = make()
     store.overlay(deleted("x"))
     store.apply([{ type: "ADDED", object: thing("x", 11) }])
@@ -412,7 +412,7 @@ describe("Store", () => {
     assert.strictEqual(rvOf(store.get("a/x")), "13")
   })
 
-  it("an object that leaves the selection, comes back and leaves by an own write stays away", () => {
+  it("an object that leaves the selection, returns, and leaves by an own write stays away", () => {
     const store = make([thing("x", 5)])
     store.overlay(written(thing("x", 13, { labels: {} })))
     assert.isUndefined(store.get("a/x"))
@@ -422,7 +422,7 @@ describe("Store", () => {
     assert.strictEqual(store.unconfirmed, 0)
   })
 
-  it("the removal of the last finalizer is a deletion, though the answer has the old resourceVersion", () => {
+  it("the removal of the last finalizer is a deletion, though the response has the old resourceVersion", () => {
     const terminating = { deletionTimestamp: "2026-01-01T00:00:00Z", deletionGracePeriodSeconds: 0 }
     const store = make([thing("x", 10, { ...terminating, finalizers: ["test.io/hold"] })])
     store.overlay(written(thing("x", 10, terminating)))
@@ -444,7 +444,7 @@ describe("Store", () => {
     assert.deepStrictEqual([...store.values()].map(({ metadata }) => metadata.name), ["pod", "namespace"])
   })
 
-  it("a deletion that does not say which incarnation it was hides none", () => {
+  it("a deletion that does not name the incarnation hides none", () => {
     const store = make([thing("x", 5)])
     store.overlay({ ...deleted("x"), uid: undefined } as KubeClient.Write)
     assert.strictEqual(rvOf(store.get("a/x")), "5")
@@ -463,7 +463,7 @@ describe("Store", () => {
     assert.strictEqual(store.unconfirmed, 0)
   })
 
-  it("a list that is the last word on an own write tells of the write, and of what became of it", () => {
+  it("a list that supersedes an own write reports the write, and what became of it", () => {
     const store = make()
     store.overlay(written(thing("gone", 11)))
     store.overlay(written(thing("changed", 12)))
@@ -480,7 +480,7 @@ describe("Store", () => {
     assert.deepStrictEqual([...store.values()].map(rvOf).sort(), ["13", "15", "21"])
   })
 
-  it("the list of a restored server, whose resourceVersions start again, ends what was known of own writes", () => {
+  it("the list of a restored server, whose resourceVersions restart, ends the overlay of own writes", () => {
     const store = make([thing("x", 500), thing("y", 501), thing("w", 502)], 600)
     store.overlay(written(thing("x", 601)))
     store.overlay(deleted("y"))
@@ -520,7 +520,7 @@ describe("Store", () => {
     return store
   }
 
-  it("what a write did not show is stale until the watch has, or a later own write, whichever answer came first", () => {
+  it("what a write did not show is stale until the watch or a later own write shows it, whichever response came first", () => {
     const store = make([thing("x", 5), thing("y", 6)])
     store.overlay(unshown("x", 11))
     assert.deepStrictEqual(store.staleKeys(), ["a/x"])
@@ -544,7 +544,7 @@ describe("Store", () => {
     assert.deepStrictEqual(store.staleKeys(), [], "the watch has been there before the answer")
   })
 
-  it("what was written of an incarnation that this program deleted is not waited for, and of the next one it is", () => {
+  it("a write to an incarnation that this program deleted is not waited for; one to the next incarnation is", () => {
     const store = make([thing("x", 5)])
     store.overlay(deleted("x"))
     store.overlay(unshown("x", 11))
@@ -559,7 +559,7 @@ describe("Store", () => {
     assert.isFalse(next.isStale("a/x"))
   })
 
-  it("what is not here is waited for only where it cannot stay away", () => {
+  it("an absent object is waited for only if it cannot stay absent", () => {
     const filtered = make()
     filtered.overlay(unshown("x", 11))
     assert.deepStrictEqual(filtered.staleKeys(), [])
@@ -573,7 +573,7 @@ describe("Store", () => {
     assert.strictEqual(elsewhere.unconfirmed, 0)
   })
 
-  it("an accepted deletion is waited for until the object shows it, and not where it does already", () => {
+  it("an accepted deletion is waited for until the object shows it, unless it already does", () => {
     const terminating = (rv: number) => thing("x", rv, { deletionTimestamp: "now", finalizers: ["test.io/hold"] })
     const store = make([thing("x", 5)])
     for (const write of [deleting("x", "u-x"), deleting("x", undefined)]) {
@@ -589,7 +589,7 @@ describe("Store", () => {
     assert.isFalse(store.isStale("a/x"))
   })
 
-  it("a guess ends with the incarnation that it was about, unless that may only have left the selection", () => {
+  it("a guess ends with its incarnation, unless that may only have left the selection", () => {
     for (const [store, isOver] of [[whole(), true], [make(), false]] as const) {
       // An eviction of what is not shown yet.
       store.overlay(deleting("x", undefined))
@@ -601,7 +601,7 @@ describe("Store", () => {
     }
   })
 
-  it("whoever waits is told of own writes, of lists, and of guesses that are given up", () => {
+  it("waiting readers are notified of own writes, of lists, and of abandoned guesses", () => {
     const store = make([thing("x", 5)])
     let told = 0
     const off = store.onChange(() => told++)
@@ -653,7 +653,7 @@ describe("Store", () => {
     assert.strictEqual(store.unconfirmed, 0)
   })
 
-  it("an event looks at its own object only, however many own writes wait for theirs", () => {
+  it("an event touches only its own object, however many own writes wait for theirs", () => {
     const touched = new Set<string>()
     const watched = <A extends { readonly metadata: { readonly name: string } }>(object: A): A => {
       const { metadata } = object
@@ -677,7 +677,7 @@ describe("Store", () => {
     assert.strictEqual(store.unconfirmed, 997)
   })
 
-  it("an update to the same resourceVersion, and a list that says nothing new, make no delta", () => {
+  it("an update with the same resourceVersion, and a list without changes, make no delta", () => {
     const store = make([thing("x", 5)])
     assert.deepStrictEqual(store.apply([{ type: "MODIFIED", object: thing("x", 5) }]), [])
     assert.deepStrictEqual(store.replace([thing("x", 5)], "12"), [])

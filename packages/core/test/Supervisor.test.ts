@@ -38,7 +38,7 @@ describe("Supervisor", () => {
       }))
   }
 
-  it.effect("keeps the first of several failures, for whoever asks and whenever", () =>
+  it.effect("keeps the first of several failures, for every observer at any time", () =>
     Effect.gen(function*() {
       const supervisor = yield* Supervisor.make
       yield* supervisor.run("second", Effect.andThen(Effect.sleep(2), Effect.fail("2")))
@@ -47,14 +47,14 @@ describe("Supervisor", () => {
       for (let i = 0; i < 2; i++) assert.strictEqual((yield* Effect.flip(supervisor.failure)).part, "first")
     }))
 
-  it.effect("the message is why, in a line, without a stack", () =>
+  it.effect("the message is the reason in one line, without a stack", () =>
     Effect.gen(function*() {
       const supervisor = yield* Supervisor.make
       yield* supervisor.run("hooks", Effect.die(new Error("port 9443 is in use")))
       assert.strictEqual((yield* Effect.flip(supervisor.failure)).message, "hooks ended: port 9443 is in use")
     }))
 
-  it.effect("whoever is above hears of the first failure of each supervisor", () =>
+  it.effect("an outer supervisor gets the first failure of each inner one", () =>
     Effect.gen(function*() {
       const heard: Array<string> = []
       const make = Effect.provideService(Supervisor.make, Supervisor.Above, ({ part }) =>
@@ -69,7 +69,7 @@ describe("Supervisor", () => {
       assert.deepStrictEqual(heard, ["first", "third"])
     }))
 
-  it.effect("a part that is stopped is no failure, and is gone", () =>
+  it.effect("a part that is stopped is not a failure, and is gone", () =>
     Effect.gen(function*() {
       const supervisor = yield* Supervisor.make
       const scope = yield* Scope.make()
@@ -88,7 +88,7 @@ describe("Supervisor", () => {
       assert.deepStrictEqual(supervisor.running(), [])
     }))
 
-  it.effect("parts of one name are counted apart, and one stopped before it ran leaves nothing", () =>
+  it.effect("parts with one name are counted separately, and one that is stopped before it ran leaves nothing", () =>
     Effect.gen(function*() {
       const supervisor = yield* Supervisor.make
       yield* supervisor.run("twin", Effect.never)

@@ -44,7 +44,7 @@ const triggered = (watch: Watch.Watch, ...deltas: ReadonlyArray<Delta.Delta>) =>
 }
 
 describe("Trigger.keys", () => {
-  it("names whom each delta concerns, and why", () => {
+  it("returns the keys that each delta concerns, with the reasons", () => {
     assert.deepStrictEqual(
       triggered(
         byOwners,
@@ -56,14 +56,14 @@ describe("Trigger.keys", () => {
     )
   })
 
-  it("counts an update for the owners it had and for those it has, each once", () => {
+  it("maps an update for its former and its present owners, each once", () => {
     assert.deepStrictEqual(
       triggered(byOwners, { _tag: "Updated", old: pod("a", "x", "y"), object: pod("a", "y", "z", "z") }),
       ["o/x: Pod d/a updated", "o/y: Pod d/a updated", "o/z: Pod d/a updated"]
     )
   })
 
-  it("passes over what a predicate holds back and what does not decode", () => {
+  it("skips what a predicate drops and what does not decode", () => {
     const picky = Watch.make(Pod, { map: byOwners.map, predicate: ({ _tag }) => _tag === "Deleted" })
     assert.deepStrictEqual(
       triggered(
@@ -97,7 +97,7 @@ describe("Reason", () => {
 })
 
 describe("Delta.objects", () => {
-  it("are those whose relations can have changed", () => {
+  it("are those whose relations may have changed", () => {
     const [a, b] = [pod("a", "x"), pod("a", "y")]
     assert.deepStrictEqual(Delta.objects({ _tag: "Updated", old: a, object: b }), [a, b])
     assert.deepStrictEqual(Delta.objects({ _tag: "Added", object: a }), [a])

@@ -42,7 +42,7 @@ const isParsed = (object: Unparsed.Unparsed): boolean => object.length === undef
 const all = { matches: () => true }
 
 describe("Unparsed", () => {
-  it("a store of them answers what a store of objects does, and never shows one", () => {
+  it("a store of unparsed objects answers like a store of objects, and never shows one", () => {
     for (let seed = 1; seed <= 200; seed++) {
       const random = new Prng(seed)
       const plain = new Store({ resource: Thing, ...all, indexedLabels: ["tier"] })
@@ -95,7 +95,7 @@ describe("Unparsed", () => {
     }
   })
 
-  it("an object is parsed when it is read, once, and nobody else is", () => {
+  it("an object is parsed when it is read, once, and no other is", () => {
     const store = new Store({ resource: LazyThing, ...all })
     const objects = ["1", "2", "3"].map((name, n) => unparsed(thing(name, name, n + 1)))
     store.replace(objects, "3")
@@ -113,7 +113,7 @@ describe("Unparsed", () => {
     assert.isAbove(footprint(objects[1]), 100)
   })
 
-  it("knows its metadata without its text, and the rest from it; a text that is none throws when it is read", () => {
+  it("has its metadata without parsing, and the rest from the text; an invalid text throws when it is read", () => {
     const object = unparsed(thing("1", "1", 7))
     assert.strictEqual(object.metadata.resourceVersion, "7")
     assert.isFalse(isParsed(object))

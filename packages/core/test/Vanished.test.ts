@@ -16,7 +16,7 @@ const widget = (uid: string, resourceVersion: string) => ({
 })
 
 describe("Vanished", () => {
-  it("hides what was not found until the cache shows something else, a minute at most", () => {
+  it("hides an object that was not found until the cache shows something else, for at most a minute", () => {
     const shown = widget("1", "5")
     const cases: ReadonlyArray<readonly [ReturnType<typeof widget> | undefined, at: number, left: number]> = [
       [shown, 0, defaults.recheck],
@@ -36,7 +36,7 @@ describe("Vanished", () => {
     }
   })
 
-  it("takes no answer for a proof that is about something else", () => {
+  it("does not take a response about something else for proof", () => {
     const error = (resource: string, details: object | undefined, name = "a", namespace = "default") =>
       KubeError.make(
         { verb: "patch", resource, namespace, name },
@@ -55,7 +55,7 @@ describe("Vanished", () => {
     assert.isFalse(says(new Error("widgets.test.io \"a\" not found")))
   })
 
-  it.effect("nothing more is made for an object that only the cache has; its namesake is reconciled at once", () =>
+  it.effect("nothing more is created for an object that only the cache has; its namesake is reconciled at once", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)
       const journal = new Journal()
@@ -97,7 +97,7 @@ describe("Vanished", () => {
       assert.deepStrictEqual(journal.words.slice(0, 1), [next.metadata.uid])
     }))
 
-  it.effect("is looked at again after a minute, also when somebody puts the clock back meanwhile", () =>
+  it.effect("is reconciled again after a minute, even if the clock is set back meanwhile", () =>
     Effect.gen(function*() {
       const { clock, putBack } = yield* settable
       const server = new Server(Widget)

@@ -23,7 +23,7 @@ const ref = (apiVersion: string, kind: string, name: string, controller?: boolea
 const owners = (...ownerReferences: ReadonlyArray<KubeObject.OwnerReference>) => pod({ ownerReferences })
 
 describe("Watch.labelled", () => {
-  it("refuses a projection without the annotation that names the owner: nobody would be woken", () => {
+  it("refuses a projection without the annotation that names the owner: nothing would be woken", () => {
     const label = OwnerLabel.make("test.io/web")
     const without = (...paths: ReadonlyArray<string>) => Projection.without(Pod, "less", paths)
     const only = (resource: typeof Pod, annotation: string) =>
@@ -45,12 +45,12 @@ describe("Watch.labelled", () => {
 describe("Watch.owned", () => {
   const { map } = Watch.owned(Pod, Web)
 
-  it("finds the managing owner in the dependent's namespace, in any version of its group", () => {
+  it("finds the controlling owner in the dependent's namespace, in any version of its group", () => {
     assert.deepStrictEqual(map(owners(ref("test.io/v1", "Web", "w", true))), [{ namespace: "d", name: "w" }])
     assert.deepStrictEqual(map(owners(ref("test.io/v2beta1", "Web", "w", true))), [{ namespace: "d", name: "w" }])
   })
 
-  it("passes over owners that do not manage, of another kind, or of another group", () => {
+  it("ignores owners that do not control, of another kind, or of another group", () => {
     assert.deepStrictEqual(map(owners(ref("test.io/v1", "Web", "w"))), [])
     assert.deepStrictEqual(map(owners(ref("test.io/v1", "Web", "w", false))), [])
     assert.deepStrictEqual(map(owners(ref("test.io/v1", "Other", "w", true))), [])
@@ -63,7 +63,7 @@ describe("Watch.owned", () => {
     )
   })
 
-  it("knows that cluster-scoped owners are in no namespace, and the core group has none in its version", () => {
+  it("handles cluster-scoped owners without a namespace, and the core group without a name", () => {
     assert.deepStrictEqual(
       Watch.owned(Pod, Cluster).map(owners(ref("test.io/v1", "Cluster", "c", true))),
       [{ name: "c" }]
@@ -83,7 +83,7 @@ describe("Watch.labelled", () => {
     assert.deepStrictEqual([watch.namespaces, watch.fields], [["d", "e"], "status.phase=Running"])
   })
 
-  it("finds the owner in whatever namespace it is", () => {
+  it("finds the owner in any namespace", () => {
     const owner = { ...pod({ name: "w", namespace: "elsewhere", uid: "1" }), kind: "Web", apiVersion: "test.io/v1" }
     assert.deepStrictEqual(watch.map(pod(OwnerLabel.metadata(label, owner))), [{ namespace: "elsewhere", name: "w" }])
     assert.deepStrictEqual(watch.map(pod({ labels: { "test.io/web": "1" } })), [])
@@ -91,7 +91,7 @@ describe("Watch.labelled", () => {
 })
 
 describe("Watch.make and Watch.cached", () => {
-  it("keep the scope; a cached kind wakes nobody", () => {
+  it("keep the scope; a cached kind wakes nothing", () => {
     const predicate = () => false
     const watch = Watch.make(Pod, {
       namespaces: ["d"],

@@ -7,7 +7,7 @@ const bookmark = (annotations?: Readonly<Record<string, string>>): WatchEvent.Wa
 })
 
 describe("isInitialEventsEnd", () => {
-  it("is true for the annotated bookmark alone", () => {
+  it("is true for the annotated bookmark only", () => {
     const end = { "k8s.io/initial-events-end": "true" }
     assert.isTrue(WatchEvent.isInitialEventsEnd(bookmark(end)))
     assert.isFalse(WatchEvent.isInitialEventsEnd(bookmark()))

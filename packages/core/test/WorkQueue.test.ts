@@ -44,7 +44,7 @@ const counting = <A, E, R>(effect: (sleeps: Array<number>) => Effect.Effect<A, E
   })
 
 describe("WorkQueue", () => {
-  it.effect("waits 5, 10, 20, … ms after failures, 16 min at most, without end", () =>
+  it.effect("waits 5, 10, 20, … ms after failures, up to 16 min, forever", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
       queue.add("a", why)
@@ -53,7 +53,7 @@ describe("WorkQueue", () => {
       assert.deepStrictEqual(found, expected)
     }))
 
-  it.effect("what can be had at once is, unless somebody waits, the rate forbids it, or the queue drains", () =>
+  it.effect("takes a key at once, unless others wait, the rate forbids it, or the queue drains", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make({ rate: { limit: 1, interval: "1 second" } })
       assert.isUndefined(queue.takeUnsafe())
@@ -71,7 +71,7 @@ describe("WorkQueue", () => {
       assert.isUndefined(queue.takeUnsafe())
     }))
 
-  it.effect("hands a failed key out exactly when its delay is over", () =>
+  it.effect("hands out a failed key exactly when its delay is over", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
       queue.add("a", why)
@@ -90,7 +90,7 @@ describe("WorkQueue", () => {
       assert.deepStrictEqual(failures, [0, 1, 2, 3, 4, 5])
     }))
 
-  it.effect("starts anew after a success", () =>
+  it.effect("resets the delay after a success", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
       queue.add("a", why)
@@ -107,7 +107,7 @@ describe("WorkQueue", () => {
       assert.deepStrictEqual(yield* delays(queue, [1]), [5])
     }))
 
-  it.effect("keeps delays of different keys apart", () =>
+  it.effect("keeps the delays of different keys apart", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
       queue.add("a", why)
@@ -117,7 +117,7 @@ describe("WorkQueue", () => {
       assert.strictEqual(yield* queue.done("b", failed()), 5)
     }))
 
-  it.effect("does not lengthen delays because of unrelated triggers", () =>
+  it.effect("does not lengthen delays for unrelated triggers", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
       queue.add("a", why)
@@ -250,7 +250,7 @@ describe("WorkQueue", () => {
       ])
     }))
 
-  it.effect("runs a key that asks for it again at once, behind the others", () =>
+  it.effect("runs a key that requeues itself at once, behind the others", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
       queue.add("a", why)
@@ -278,7 +278,7 @@ describe("WorkQueue", () => {
       assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
     }))
 
-  it.effect("retries as a schedule chosen by error says, and rests where it ends", () =>
+  it.effect("retries by a schedule chosen by error, and rests when it ends", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make({
         retry: Schedule.spaced("3 seconds").pipe(
@@ -297,7 +297,7 @@ describe("WorkQueue", () => {
       assert.deepStrictEqual(yield* delays(queue, ["x"]), [3_000])
     }))
 
-  it.effect("where the schedule throws on an error, the default one answers, and the log says so", () =>
+  it.effect("if the schedule throws on an error, the default delay is used and the log says so", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const logger = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
@@ -348,7 +348,7 @@ describe("WorkQueue", () => {
       }
     }))
 
-  it.effect("waits at least as long as the server asked, and not longer than either", () =>
+  it.effect("waits at least as long as the server's Retry-After and as the backoff", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
       queue.add("a", why)
@@ -364,7 +364,7 @@ describe("WorkQueue", () => {
       assert.strictEqual(yield* queue.done("a", failed("429", 1_000)), 1_000)
     }))
 
-  it.effect("drains: nothing is accepted or handed out, waiting workers go, and it ends with the last one busy", () =>
+  it.effect("drains: nothing is accepted or handed out, waiting workers leave, and it ends with the last busy one", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
       for (const key of ["a", "b", "c"]) queue.add(key, why)
@@ -390,7 +390,7 @@ describe("WorkQueue", () => {
       assert.strictEqual(queue.stats().processing, 0)
     }))
 
-  it.effect("says when certain keys are not being processed, and goes on meanwhile", () =>
+  it.effect("reports when certain keys are idle, and continues meanwhile", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
       for (const key of ["a", "b"]) queue.add(key, why)
@@ -428,7 +428,7 @@ describe("WorkQueue", () => {
       assert.strictEqual(Option.getOrThrow(yield* Fiber.join(stays)).key, "a")
     }))
 
-  it.effect("takes a delay without end for never", () =>
+  it.effect("treats an infinite delay as never", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
       queue.addAfter("never", Infinity, why)
@@ -439,7 +439,7 @@ describe("WorkQueue", () => {
       assert.deepStrictEqual(queue.stats(), { ready: 2, waiting: 0, processing: 0 })
     }))
 
-  it.effect("delays are as long as they were meant to be, also when somebody puts the clock back meanwhile", () =>
+  it.effect("delays keep their length, even if the clock is set back meanwhile", () =>
     Effect.gen(function*() {
       const clock = yield* Clock.Clock
       let behind = 0
@@ -462,7 +462,7 @@ describe("WorkQueue", () => {
       assert.strictEqual(queue.stats().ready, 1)
     }))
 
-  it.effect("lets what is added within the debounce time come together, once, when it is over", () =>
+  it.effect("merges what is added within the debounce time, and runs it once when that is over", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make({ debounce: "100 millis" })
       const fiber = yield* Effect.forkChild(next(queue), { startImmediately: true })
@@ -477,7 +477,7 @@ describe("WorkQueue", () => {
       assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
     }))
 
-  it.effect("hands out no more keys than the rate allows, and all it allows", () =>
+  it.effect("hands out as many keys as the rate allows, and no more", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make({ rate: { limit: 10, interval: "1 second" } })
       const times: Array<number> = []
@@ -500,7 +500,7 @@ describe("WorkQueue", () => {
       assert.strictEqual(times.at(-1), 3_500)
     }))
 
-  it.effect("keys that do not count use nothing of the rate up", () =>
+  it.effect("keys that do not count do not use up the rate", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make({
         rate: { limit: 1, interval: "1 second" },
@@ -535,7 +535,7 @@ describe("WorkQueue", () => {
       })
     ))
 
-  it.effect("who waits when the rate is used up has a key that comes then as soon as the rate lets it through", () =>
+  it.effect("a worker that waits when the rate is used up gets a new key as soon as the rate allows it", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make({ rate: { limit: 1, interval: "1 second" } })
       queue.add("a", why)
@@ -559,13 +559,13 @@ describe("WorkQueue", () => {
       })
     ))
 
-  it("refuses a rate of nothing, or of no time", () => {
+  it("refuses a rate of zero, or per zero time", () => {
     const made = (rate: WorkQueue.Rate) => () => Effect.runSync(Effect.scoped(WorkQueue.make({ rate })))
     assert.throws(made({ limit: 0, interval: 1 }), "rate: 0")
     assert.throws(made({ limit: 1, interval: 0 }), "rate: 1 in 0 ms")
   })
 
-  it.effect("a worker that waits goes at once when the queue drains, with nothing else due", () =>
+  it.effect("a waiting worker leaves at once when the queue drains, with nothing else due", () =>
     Effect.gen(function*() {
       const queue = yield* WorkQueue.make()
       const waiting = yield* Effect.forkChild(queue.take, { startImmediately: true })
@@ -573,7 +573,7 @@ describe("WorkQueue", () => {
       assert.deepStrictEqual(waiting.pollUnsafe(), Exit.succeed(Option.none()))
     }))
 
-  it.effect("tells its monitor what waited how long, and what is tried again", () =>
+  it.effect("tells its monitor the waiting times and the retries", () =>
     Effect.gen(function*() {
       const told: Array<string> = []
       const queue = yield* WorkQueue.make({

@@ -21,14 +21,14 @@ const lease = (holderIdentity: string, resourceVersion: number, leaseDurationSec
 const standby = (seen: State.Lease | null, at: number) => State.seen(State.initial, "me", seen, at, 0)
 
 describe("electionState", () => {
-  it("looks first, and takes a lease that is free, absent, or its own, at once", () => {
+  it("reads first, and takes a lease that is free, absent, or its own, at once", () => {
     assert.deepStrictEqual(State.next(State.initial, "me", timing, 0), { _tag: "Look" })
     for (const found of [null, lease("", 1), lease("me", 1)]) {
       assert.deepStrictEqual(State.next(standby(found, 7), "me", timing, 7), { _tag: "Acquire", lease: found })
     }
   })
 
-  it("takes a held lease only after having seen it unchanged for the duration the holder promised", () => {
+  it("takes a held lease only after it was unchanged for the duration that the holder promised", () => {
     const state = standby(lease("other", 1, 20), 1_000)
     assert.deepStrictEqual(State.next(state, "me", timing, 1_000), { _tag: "Wait", until: 21_000 })
     const renewed = State.seen(state, "me", lease("other", 2, 20), 20_999, 0)
@@ -38,7 +38,7 @@ describe("electionState", () => {
     assert.strictEqual(State.next(renewed, "me", timing, 40_999)._tag, "Acquire")
   })
 
-  it("renews in time, reads before it tries again after a failure, and resigns at the deadline", () => {
+  it("renews in time, reads before it retries after a failure, and resigns at the deadline", () => {
     let state = State.wrote(lease("me", 3), 0)
     assert.deepStrictEqual(State.next(state, "me", timing, 0), { _tag: "Wait", until: 2_000 })
     assert.strictEqual(State.next(state, "me", timing, 2_000)._tag, "Renew")
@@ -53,7 +53,7 @@ describe("electionState", () => {
     assert.strictEqual(State.seen(state, "me", lease("other", 9), 6_000, 0)._tag, "Standby")
   })
 
-  it("counts from when a renewal was sent: an answer that comes too late is none", () => {
+  it("counts from the sending of a renewal: a response that comes too late does not count", () => {
     const state = State.wrote(lease("me", 3), 0)
     assert.isFalse(State.leads(state, timing, 12_000))
     assert.strictEqual(State.next(state, "me", timing, 12_000)._tag, "Resign")

@@ -36,7 +36,7 @@ const following = Effect.gen(function*() {
 })
 
 describe("dynamic watches", () => {
-  it.effect("wake whom a kind concerns as long as it is wanted, from what is there already on", () =>
+  it.effect("wake the mapped objects for as long as they are wanted, beginning with what exists", () =>
     Effect.gen(function*() {
       const { followed, journal, server, want } = yield* following
       server.put(Part, "a")
@@ -56,7 +56,7 @@ describe("dynamic watches", () => {
       assert.lengthOf(journal.words, 3)
     }))
 
-  it.effect("one that stays wanted is not listed again, and counts as it was described last", () =>
+  it.effect("a watch that stays wanted is not listed again, and uses its latest description", () =>
     Effect.gen(function*() {
       const { journal, server, want } = yield* following
       yield* want(sameName(Part))
@@ -70,7 +70,7 @@ describe("dynamic watches", () => {
       assert.deepStrictEqual(journal.words, ["a: Part", "b: Part", "b: Part", "a: Secret"])
     }))
 
-  it.effect("whom a description adds is woken by what is there, and nobody else", () =>
+  it.effect("an object that a new description adds is woken by what exists, and no other is", () =>
     Effect.gen(function*() {
       const { journal, server, want } = yield* following
       const to = (...names: ReadonlyArray<string>) =>
@@ -85,7 +85,7 @@ describe("dynamic watches", () => {
       assert.deepStrictEqual(journal.words, ["b: Part", "a: Part"], "compared with the description before")
     }))
 
-  it.effect("what a description's predicate lets pass, and that of the one before did not, wakes whom it concerns", () =>
+  it.effect("what the new predicate passes and the previous one did not wakes the mapped objects", () =>
     Effect.gen(function*() {
       const { journal, server, want } = yield* following
       const chosen = (...names: ReadonlyArray<string>) =>
@@ -100,7 +100,7 @@ describe("dynamic watches", () => {
       assert.deepStrictEqual(journal.words, ["a: Part", "b: Part"])
     }))
 
-  it.effect("several of one selection are one watch at the server; namespaces come and go one by one", () =>
+  it.effect("several with one selection share one watch on the server; namespaces come and go one by one", () =>
     Effect.gen(function*() {
       const { followed, journal, server, want } = yield* following
       const both = Watch.make(Part, { map: () => [{ namespace: "default", name: "b" }] })
@@ -119,7 +119,7 @@ describe("dynamic watches", () => {
       assert.deepStrictEqual(yield* followed, ["parts", "parts", "widgets.test.io"])
     }))
 
-  it.effect("what happened while the server could not be watched is caught up with, also what is gone", () =>
+  it.effect("what happened while the server could not be watched is caught up on, including deletions", () =>
     Effect.gen(function*() {
       const { journal, server, want } = yield* following
       server.put(Part, "a")
@@ -134,7 +134,7 @@ describe("dynamic watches", () => {
       assert.deepStrictEqual(journal.words, ["a: Part"])
     }))
 
-  it.effect("a kind that cannot be watched is told in the report, and holds up nobody", () =>
+  it.effect("a kind that cannot be watched is in the report, and holds up nothing", () =>
     Effect.gen(function*() {
       const { journal, manager, server, want } = yield* following
       const Missing = { ...Part, id: "Missing.v1", kind: "Missing", plural: "missings" }
@@ -147,7 +147,7 @@ describe("dynamic watches", () => {
       assert.deepStrictEqual(journal.words, ["a: Widget"])
     }))
 
-  it.effect("a stream that fails is started again, and what it said last counts until then", () =>
+  it.effect("a stream that fails is restarted, and its last element counts until then", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part)
       server.put(Widget, "a", { spec: { size: 1 } })
@@ -197,7 +197,7 @@ describe("dynamic watches", () => {
       assert.deepStrictEqual(server.watchesOf(Part), [])
     }))
 
-  it.effect("a hundred that come and go leave no fiber and no series of theirs", () => {
+  it.effect("a hundred that come and go leave no fiber and no metric series behind", () => {
     let fibers = 0
     const count = { recordFiberStart: () => void fibers++, recordFiberEnd: () => void fibers-- }
     return Effect.gen(function*() {

@@ -9,7 +9,7 @@ describe("footprint", () => {
     assert.strictEqual(footprint({ a: "xy" }) - footprint({ a: "x" }), 1)
   })
 
-  it("of many is estimated from an even sample, and exact where all are alike or few", () => {
+  it("of many objects is estimated from an even sample, and exact if all are alike or few", () => {
     const small = { a: "x" }
     const large = { a: "x".repeat(1000) }
     assert.strictEqual(footprintOfAll([], 0), 0)
@@ -27,7 +27,7 @@ describe("freeze", () => {
   const isDeep = (value: unknown): boolean =>
     typeof value !== "object" || value === null || (Object.isFrozen(value) && Object.values(value).every(isDeep))
 
-  it("freezes every part, also within what is frozen on the outside only", () => {
+  it("freezes every part, even inside an object that is already frozen on the outside", () => {
     for (const outer of [(value: object) => value, Object.freeze]) {
       const object = outer({ metadata: { labels: { a: "b" } }, spec: { list: [{ x: 1 }], none: null } })
       assert.strictEqual(freeze(object), object)

@@ -14,7 +14,7 @@ const ready = {
   lastTransitionTime: "2020-01-01T00:00:00Z"
 }
 
-it.effect("where replicas share the objects, the one whose it is writes what is wrong with it", () =>
+it.effect("if replicas share the objects, the one that owns an object writes what is wrong with it", () =>
   Effect.gen(function*() {
     const server = new Server(Task, LeaderElection.Lease)
     const start = Effect.fnUntraced(function*(identity: string) {
@@ -61,7 +61,7 @@ describe("an object that does not decode", () => {
     }
   })
 
-  it.effect("says so itself, beside what others say of it, until it is mended", () =>
+  it.effect("shows it in a condition, beside those of others, until it is corrected", () =>
     Effect.gen(function*() {
       const { conditions, journal, reasons, server } = yield* start({ conditions: [ready] })
       const [first, stalled, ...others] = conditions()!
@@ -78,7 +78,7 @@ describe("an object that does not decode", () => {
       assert.deepStrictEqual(journal.words, ["2"])
     }))
 
-  it.effect("of which something else is wrong says that", () =>
+  it.effect("with another error shows that one", () =>
     Effect.gen(function*() {
       const { conditions, reasons, server } = yield* start({})
       server.patch(Task, "a", { spec: { size: null } })
@@ -88,7 +88,7 @@ describe("an object that does not decode", () => {
       assert.lengthOf(reasons(), 2)
     }))
 
-  it.effect("whose conditions are none is left alone", () =>
+  it.effect("whose conditions are not a list is left alone", () =>
     Effect.gen(function*() {
       const { reasons, server } = yield* start({ conditions: "none" })
       yield* pass("10 minutes")
@@ -108,7 +108,7 @@ describe("an object that does not decode", () => {
     return { tried, condition: server.objects(Task)[0]?.status?.conditions?.[0] }
   })
 
-  it.effect("says so in the end, where a server could not write that for a while", () =>
+  it.effect("shows it eventually, even if a server could not write it for a while", () =>
     Effect.gen(function*() {
       const { condition, tried } = yield* refused(503, "ServiceUnavailable")
       assert.strictEqual(condition?.reason, "Invalid")
@@ -116,7 +116,7 @@ describe("an object that does not decode", () => {
       assert.isAtMost(tried, 21, "twice a minute")
     }))
 
-  it.effect("is tried once, where who writes it may not", () =>
+  it.effect("is tried once, if the writer has no permission", () =>
     Effect.gen(function*() {
       const { condition, tried } = yield* refused(403, "Forbidden")
       assert.isUndefined(condition)

@@ -6,7 +6,7 @@ import { Journal, operate } from "./support/Operating.ts"
 import { Event, Server } from "./support/Server.ts"
 import { pass } from "./support/Time.ts"
 
-describe("an object that leaves what its controller selects", () => {
+describe("an object that leaves its controller's selection", () => {
   const start = Effect.fnUntraced(function*(options: { readonly finalizes: boolean }) {
     const server = new Server(Widget)
     server.put(Widget, "a", { spec: { size: 1 } }, { labels: { mine: "yes" } })
@@ -23,7 +23,7 @@ describe("an object that leaves what its controller selects", () => {
   })
   const off = { metadata: { labels: { mine: null } } } as never
 
-  it.effect("with the finalizer on it, of that tells, each time", () =>
+  it.effect("with the finalizer is reported, each time", () =>
     Effect.gen(function*() {
       const { journal, notes, server } = yield* start({ finalizes: true })
       assert.deepStrictEqual(notes(), [])
@@ -42,7 +42,7 @@ describe("an object that leaves what its controller selects", () => {
       assert.deepStrictEqual(journal.words, ["a", "a"])
     }))
 
-  it.effect("and nothing is told of one that has none, or that goes", () =>
+  it.effect("without a finalizer, or terminating, is not reported", () =>
     Effect.gen(function*() {
       const lines: Array<string> = []
       const logger = Logger.layer([Logger.make(({ logLevel, message }) => {

@@ -220,7 +220,7 @@ describe("shardState", () => {
     }
   })
 
-  it("has every object worked on by one replica once nothing happens any more (500 random runs)", () => {
+  it("has every object worked on by one replica once nothing changes any more (500 random runs)", () => {
     for (let seed = 1; seed <= 500; seed++) {
       const { now: then, replicas } = run(seed, (replica, now) => replica.show(now))
       let now = then
@@ -260,17 +260,17 @@ describe("shardState", () => {
     const narrowed = Shards.releasing(alone, ["a", "b"])
     const ownsOf = (state: Shards.State) => [going, kept].map((key) => Shards.owns(Shards.ground(state), key))
 
-    it("has everything once the watch has shown its claim, and not before", () => {
+    it("owns everything once the watch has shown its claim, and not before", () => {
       assert.deepStrictEqual(ownsOf(claimed), [false, false])
       assert.deepStrictEqual(ownsOf(alone), [true, true])
     })
 
-    it("begins nothing that goes as soon as it knows, and goes on with what stays", () => {
+    it("starts nothing that moves away as soon as it knows, and continues with what stays", () => {
       assert.deepStrictEqual(ownsOf(narrowed), [false, true])
       assert.deepStrictEqual(ownsOf(Shards.released(narrowed, ["a", "b"])), [false, true])
     })
 
-    it("says it when it has stopped, unless it has lost its lease meanwhile, or is to share otherwise by now", () => {
+    it("publishes the new members when it has stopped, unless it lost its lease or the members changed meanwhile", () => {
       const after = Shards.released(narrowed, ["a", "b"])
       assert.deepStrictEqual(Shards.said(after, 1), {
         [Shards.annotations.members]: "a,b",
@@ -281,7 +281,7 @@ describe("shardState", () => {
       assert.strictEqual(Shards.released(otherwise, ["a", "b"]), otherwise)
     })
 
-    it("says nothing of an earlier time that it held its lease: others have taken that over", () => {
+    it("publishes nothing of an earlier term: others have taken that over", () => {
       assert.deepStrictEqual(JSON.stringify(Shards.said(alone, 2)), "{}")
       assert.deepStrictEqual(ownsOf(Shards.led(alone, 2)), [false, false])
     })
@@ -299,7 +299,7 @@ describe("shardState", () => {
     const due = { _tag: "Ask", name: "op-b", lease: lease("b", 1) } as const
     const ofB = (state: Shards.State): Shards.Subject => ({ name: "op-b", lease: state.others.get("op-b")!.lease })
 
-    it("is the first lease that may have run out, of which it asks the server, and again where that does not answer", () => {
+    it("is the first lease that may have expired, which it checks at the server, and again without an answer", () => {
       assert.deepStrictEqual(Shards.next(idle, 0), { _tag: "Wait", until: duration })
       const two = Shards.saw(idle, lease("c", 1), 1_000)
       const both = Shards.released(Shards.releasing(two, ["a", "b", "c"]), ["a", "b", "c"])
@@ -310,19 +310,19 @@ describe("shardState", () => {
       assert.strictEqual(Shards.unanswered(both, { ...ofB(both), name: "op-d" }, 0), both)
     })
 
-    it("begins anew with each change of a lease, and not with a list that shows it as it was", () => {
+    it("restarts with each change of a lease, but not with a list that shows it unchanged", () => {
       const again = Shards.listed(idle, [lease("b", 1)], 10_000)
       assert.deepStrictEqual(Shards.next(again, duration), due)
       const renewed = Shards.saw(idle, lease("b", 2), 10_000)
       assert.deepStrictEqual(Shards.next(renewed, duration), { _tag: "Wait", until: 10_000 + duration })
     })
 
-    it("is over at once where a replica says that it has stopped", () => {
+    it("is over at once if a replica says that it has stopped", () => {
       const left = Shards.saw(idle, lease("b", 2, ""), 1_000)
       assert.deepStrictEqual(Shards.next(left, 1_000), { _tag: "Release", members: ["a"] })
     })
 
-    it("is that a dead one comes back, whose lease is swept away after ten times as long", () => {
+    it("includes the return of a dead one, whose lease is removed after ten times as long", () => {
       const dead = Shards.asked(idle, ofB(idle), lease("b", 1), duration)
       assert.deepStrictEqual(Shards.next(dead, duration), { _tag: "Release", members: ["a"] })
       const alone = Shards.released(Shards.releasing(dead, ["a"]), ["a"])
@@ -343,7 +343,7 @@ describe("shardState", () => {
     })
   })
 
-  it("knows nothing of a lease from a request about the one before", () => {
+  it("learns nothing about a lease from a request about its predecessor", () => {
     const [first, second] = [1, 2].map((rv) => {
       const server = new Leases()
       for (let i = 0; i < rv; i++) server.write("b", "b", { [Shards.annotations.members]: "a,b" })
@@ -359,7 +359,7 @@ describe("shardState", () => {
     assert.strictEqual(Shards.swept(renewed, subject), renewed)
   })
 
-  it("has news only where its own lease shows another claim", () => {
+  it("has news only if its own lease shows another claim", () => {
     const idle = Shards.released(
       Shards.releasing(Shards.joined(Shards.led(Shards.listed(Shards.initial("a"), [], 0), 1)), ["a"]),
       ["a"]
@@ -378,7 +378,7 @@ describe("shardState", () => {
     )
   })
 
-  it("shares evenly, and moves only what it has to", () => {
+  it("distributes evenly, and moves only what it must", () => {
     const many = Array.from({ length: 9_000 }, (_, i) => `shop-${i % 30}/order-${i}`)
     const three = ["a", "b", "c"]
     const counts = new Map<string, number>()
@@ -397,7 +397,7 @@ describe("shardState", () => {
     assert.isUndefined(Shards.ownerOf([], "x"))
   })
 
-  it("shares as any other version of it does: while one takes the place of the other both work", () => {
+  it("distributes like any other version: during a rolling update both work", () => {
     const members = ["web-7d4b9c8f6d-x2v0q", "web-7d4b9c8f6d-zz9kp", "ü"]
     for (let i = 0; i < 1_000; i++) {
       const key = `shop-${i % 30}/order-${i}`

@@ -8,7 +8,7 @@ import { pass, settle } from "./support/Time.ts"
 
 const small = { spec: { size: 1 } }
 
-describe("the queue of a controller that does not work", () => {
+describe("the queue of an idle controller", () => {
   /** A controller one of whose kinds cannot be listed until it is let; every Part wakes the Widget of its name. */
   const idle = Effect.gen(function*() {
     const server = new Server(Widget, Part, Secret)

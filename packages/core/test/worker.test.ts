@@ -88,29 +88,7 @@ const activeWorkers = Effect.map(
 const alone = Effect.provideService(Metric.MetricRegistry, new Map())
 
 describe("worker", () => {
-  it.effect("an object that goes elsewhere while its cache is waited for is not reconciled here", () =>
-    Effect.gen(function*() {
-      const journal: Array<string> = []
-      let owns = true
-      const { fiber, queue } = yield* working(
-        (key) => Effect.sync(() => (journal.push(key), Action.done)),
-        Effect.delay(Effect.succeed(object), "10 seconds"),
-        () => owns
-      )
-      queue.add("b/a", why)
-      yield* TestClock.adjust("5 seconds")
-      assert.strictEqual(queue.stats().processing, 1)
-      owns = false
-      yield* TestClock.adjust("5 seconds")
-      assert.deepStrictEqual([journal, queue.keys()], [[], []])
-      owns = true
-      queue.add("b/a", why)
-      yield* TestClock.adjust("10 seconds")
-      assert.deepStrictEqual(journal, ["b/a"])
-      yield* Fiber.interrupt(fiber)
-    }))
-
-  it.effect("reconciles that wait for nothing set no timer, and let other fibers run", () =>
+  it.effect("reconciles that never wait set no timer, and let other fibers run", () =>
     Effect.gen(function*() {
       const clock = yield* Clock.Clock
       let sleeps = 0
@@ -150,7 +128,7 @@ describe("worker", () => {
       yield* Fiber.interrupt(fiber)
     }).pipe(alone))
 
-  it.effect("interrupted in the middle, it leaves the key as unprocessed as before, and nobody at work", () =>
+  it.effect("interrupted midway, it leaves the key as unprocessed as before, and nothing running", () =>
     Effect.gen(function*() {
       let cleaned = 0
       const { fiber, queue, underWay, waits } = yield* working(() =>
@@ -192,7 +170,7 @@ describe("worker", () => {
       assert.deepStrictEqual(queue.stats(), { ready: 0, waiting: 0, processing: 0 })
     }).pipe(alone))
 
-  it.effect("what is taken away from it while it is under way is no failure, and its events wait for nothing", () =>
+  it.effect("an object that is taken away during its reconcile is not a failure, and its events wait for nothing", () =>
     Effect.gen(function*() {
       let isOurs = true
       const { fiber, queue, underWay, waits } = yield* working(() => Effect.never, undefined, () => isOurs)
@@ -207,7 +185,7 @@ describe("worker", () => {
       yield* Fiber.interrupt(fiber)
     }).pipe(alone))
 
-  it.effect("what the cache does not show in time is looked for again", () =>
+  it.effect("what the cache does not show in time is retried", () =>
     Effect.gen(function*() {
       let looks = 0
       const find = Effect.suspend(() =>

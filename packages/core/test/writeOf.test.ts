@@ -17,7 +17,7 @@ const evict = (more: object = {}, options: object = {}) =>
 const about = { resource: Pod, key: { namespace: "d", name: "a" } }
 
 describe("what a write tells the cache", () => {
-  it.effect("scale: the object's resourceVersion, and no more", () =>
+  it.effect("scale: only the object's resourceVersion", () =>
     Effect.gen(function*() {
       const answer = { ...scale, metadata: { ...scale.metadata, resourceVersion: "77" } }
       const change = { _tag: "Changed", resource: Web, key: Objects.key(web), uid: "uid-w", resourceVersion: "77" }
@@ -40,13 +40,13 @@ describe("what a write tells the cache", () => {
       assert.deepStrictEqual(request.writes, [])
     }))
 
-  it.effect("status, as any subresource of the same kind: the object itself", () =>
+  it.effect("status, like any subresource of the same kind: the object itself", () =>
     Effect.gen(function*() {
       const { writes } = yield* sent([{ body: pod("a") }], (c) => c.replace(Pod, pod("a"), { subresource: "status" }))
       assert.deepStrictEqual(writes, [{ _tag: "Written", resource: Pod, object: pod("a"), subresource: "status" }])
     }))
 
-  it.effect("an eviction: that the Pod goes, of which uid if it was said", () =>
+  it.effect("an eviction: that the Pod is being deleted, with its uid if given", () =>
     Effect.gen(function*() {
       assert.deepStrictEqual((yield* evict()).writes, [{ _tag: "Deleting", ...about, uid: undefined }])
       const named = yield* evict({ deleteOptions: { preconditions: { uid: "u" } } })
@@ -55,7 +55,7 @@ describe("what a write tells the cache", () => {
       assert.deepStrictEqual((yield* evict({}, { dryRun: true })).writes, [])
     }))
 
-  it.effect("the deletion of a collection: each object of the answer that was not terminating", () =>
+  it.effect("the deletion of a collection: each returned object that was not terminating", () =>
     Effect.gen(function*() {
       const { apiVersion: _, kind: __, ...item } = pod("a")
       const terminating = pod("b", { deletionTimestamp: "2026-01-01T00:00:00Z" })
@@ -70,7 +70,7 @@ describe("what a write tells the cache", () => {
       }
     }))
 
-  it.effect("create by generateName: the object under the name it was given", () =>
+  it.effect("create by generateName: the object under its generated name", () =>
     Effect.gen(function*() {
       const { writes } = yield* sent([{ status: 201, body: pod("a-x7") }], (c) =>
         c.create(Pod, { metadata: { generateName: "a-", namespace: "d" } }))
