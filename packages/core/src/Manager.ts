@@ -253,7 +253,7 @@ const make = Effect.fnUntraced(function*<R>(
   // Each controller has its own scope, within one that closes after the finalizer below has drained them all.
   const all = yield* Scope.fork(yield* Effect.scope)
   const running = new Map<string, Running>()
-  /** Names of controllers that were added, until nothing of theirs runs: not even the candidate for a lease of its own. */
+  /** Names of added controllers, until nothing of theirs runs, not even the candidate for a lease of their own. */
   const taken = new Set<string>()
   let stopping = false
 
@@ -365,7 +365,7 @@ const make = Effect.fnUntraced(function*<R>(
         if (stopping) return refuse(`${name}: the manager is stopping`)
         if (running.has(name) || taken.has(name)) {
           return refuse(
-            `${name}: a controller of this name is already running, or has not ended yet: choose another name`
+            `${name}: a controller of this name is running or has not ended yet: choose another name`
           )
         }
         return Effect.succeed(taken.add(name))
@@ -379,7 +379,7 @@ const make = Effect.fnUntraced(function*<R>(
       const added = Effect.gen(function*() {
         const scope = yield* Effect.acquireRelease(own, Scope.close)
         const { ready } = yield* Effect.updateContext(begin(controller, scope), apart(around)).pipe(
-          // If it does not start, nothing of it is left, and the name is free again.
+          // If it does not start, it leaves nothing behind, and the name is free again.
           Effect.onError(() => Scope.close(scope, Exit.void))
         )
         return { ready } satisfies Added

@@ -11,7 +11,7 @@
  * is recorded nowhere else (such as how often something ran) belongs in a patch with the `resourceVersion` it is based
  * on, so that a write from an old read is refused.
  *
- * A projection (`Projection.without`) must keep the fields that are written. A cache without them would show neither the
+ * A projection (`Projection.without`) must keep the fields that are written. A cache without them would show neither
  * own values, which would be written each time, nor those of others, which would be overwritten.
  *
  * The patch tests the object's uid, so a status is never written to a later object of the same name.
@@ -79,8 +79,8 @@ const holds = (path: string, now: unknown, wanted: unknown, said: ReadonlySet<st
 
 const unseen = ({ id, without = [] }: Resource.Any): Error =>
   new Error(
-    `ObjectStatus.write: ${id}: the status has fields that this projection leaves out (${without.join(", ")}): ` +
-      "other controllers' values in them would be overwritten: read and write the status as the whole kind"
+    `ObjectStatus.write: ${id}: the status has fields that this projection drops (${without.join(", ")}), ` +
+      "so values of other controllers would be overwritten: read and write the whole kind"
   )
 
 const callOf = (resource: Resource.Any, { metadata: { name, namespace } }: KubeObject): KubeError.Call => ({

@@ -132,7 +132,7 @@ export const without = <A extends KubeObject, Id extends string, const Name exte
   }
 }
 
-/** Whether some of these fields are among those that a cache of the kind does without: what becomes of them is not seen. */
+/** Whether a cache of the kind drops some of these fields, and so does not show changes of them. */
 export const isBlind = ({ annotations, without = [] }: Resource.Any, fields: object): boolean => {
   const { metadata } = fields as { readonly metadata?: { readonly annotations?: object | undefined } | undefined }
   return without.some((path) => isThere(fields, path.split("."))) ||
@@ -146,7 +146,7 @@ const isThere = (value: unknown, [name, ...rest]: ReadonlyArray<string>): boolea
   return Object.hasOwn(value, name) && isThere((value as Readonly<Record<string, unknown>>)[name], rest)
 }
 
-/** What a cache lives on. */
+/** The fields that a cache needs. */
 const needed = new RegExp(
   "^metadata\\.(name|namespace|uid|resourceVersion|labels|ownerReferences|creationTimestamp|generation|finalizers|" +
     "deletionTimestamp)\\b"

@@ -5,13 +5,14 @@
  * fields that this controller applied before and no longer wants. The field manager is the controller. Conflicts are
  * forced, as Kubernetes recommends for controllers, which have nobody to ask.
  *
- * **Nothing is sent when nothing would change.** What was wanted last, and what the server made of it (with its
- * defaults), is remembered; as long as the same is wanted and the cached object still has those values, the request is
- * left out. A field that somebody else changed, an object that was removed or made anew, other wishes: each sends it. So does
- * any change of an object whose cache does without some of the fields (`Projection.without`).
- * The memory is the process's own: after a restart each object is applied once. Another replica applies under the same name,
- * and what it wants besides does not show in the fields that are wanted here. So who begins to lead forgets everything, and who
- * is given an object forgets what its reconciles applied.
+ * **Nothing is sent when nothing would change.** `apply` remembers what was desired last, and what the server made of
+ * it (with its defaults). As long as the same is desired and the cached object still has those values, no request is
+ * sent. It is sent if somebody else changed a field, if the object was removed or recreated, or if something else is
+ * desired. If the cache drops some of the desired fields (`Projection.without`), any change of the object causes it.
+ *
+ * This memory belongs to the process: after a restart, each object is applied once. Another replica applies under the
+ * same name, and may have added fields that do not show in those desired here. So a replica that begins to lead forgets
+ * everything, and one that takes over an object forgets what its reconciles applied.
  *
  * Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */

@@ -17,11 +17,8 @@
  * wants.
  *
  * A child that is made `once` is left alone from then on. With `stages`, children are made in order: those of a stage
- * when all of the previous stages are ready. A child that is being deleted is not ready, whatever it says. `remove` deletes
- * them in reverse.
- *
- * Of several controllers of a kind, each has to have child kinds of its own: none knows what the others want, and each would
- * delete their children.
+ * when all of the previous stages are ready. A child that is being deleted is not ready, whatever its status says.
+ * `remove` deletes them in reverse.
  */
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
@@ -109,7 +106,7 @@ export const stages = Effect.fn("Sync.stages")(function*<Id extends string>(
       const object = yield* put(parent, wanted)
       const name = describe(object)
       found.set(name, object)
-      // It is about to be gone, and made again by a later reconcile.
+      // It will soon be gone, and a later reconcile creates it again.
       if (isTerminating(object) || !ready(object)) unready.push(name)
     }
     waitingFor = unready

@@ -153,7 +153,7 @@ describe("Manager.run", () => {
       for (let i = 0; i < 2; i++) yield* Effect.scoped(manager.run(noting("second", new Journal())))
     }))
 
-  it.effect("a name is taken until nothing of its controller runs, not even its lease", () =>
+  it.effect("a name is in use until nothing of its controller runs, not even its lease", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, LeaderElection.Lease)
       const lease = { namespace: "default", name: "operator", identity: "a", per: "controller" } as const
@@ -166,7 +166,7 @@ describe("Manager.run", () => {
       yield* pass("500 millis")
       assert.deepStrictEqual((yield* manager.report).controllers, [])
       const refused = yield* Effect.flip(Effect.scoped(manager.run(noting("guest", new Journal()))))
-      assert.include(refused.message, "already running, or has not ended yet")
+      assert.include(refused.message, "is running or has not ended yet")
       yield* pass("1 second")
       yield* Fiber.join(stopping)
       server.latency = () => Effect.void
@@ -176,7 +176,7 @@ describe("Manager.run", () => {
       yield* again.stop
     }))
 
-  it.effect("of one that cannot be started nothing is left, though its scope stays open", () =>
+  it.effect("a controller that cannot be started leaves nothing behind, though its scope stays open", () =>
     Effect.gen(function*() {
       const server = new Server(Widget, Part, LeaderElection.Lease)
       const lease = { namespace: "default", name: "operator", identity: "a", per: "controller" } as const

@@ -26,7 +26,7 @@ const renamed = (value: unknown): unknown =>
       Object.entries(value).map(([key, part]) => [awkward[key as "x"] ?? key, renamed(part)])
     )
 
-it.effect("fields that a projection leaves out are not written: others' values would be lost", () =>
+it.effect("fields that a projection drops are not written: values of others would be lost", () =>
   Effect.gen(function*() {
     const Few = Projection.without(Thing, "few", ["status.conditions"])
     const { client, requests } = over(() => ({ body: thing({ status: { phase: "Old" } }) }))
@@ -36,7 +36,7 @@ it.effect("fields that a projection leaves out are not written: others' values w
       )
     assert.include(
       String(yield* Effect.exit(write({ phase: "New", conditions: [] }))),
-      "ObjectStatus.write: Thing.v1.test.io/few: the status has fields that this projection leaves out (status.conditions)"
+      "ObjectStatus.write: Thing.v1.test.io/few: the status has fields that this projection drops (status.conditions)"
     )
     assert.lengthOf(requests, 0)
     yield* write({ phase: "New" })

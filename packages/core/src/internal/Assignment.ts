@@ -135,7 +135,7 @@ export const confine = <R>(
     const client = yield* KubeClient
     const { uid } = object.metadata
     known.set(uid, false)
-    // Another shard may have written what is remembered of live reads, and applied more than is remembered of applies.
+    // Another shard may have changed what live reads remember, and applied more than applies remember.
     const remembered = yield* Cache.Remembered
     remembered?.forget()
     const applied = yield* Effect.serviceOption(Applied)

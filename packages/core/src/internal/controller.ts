@@ -226,8 +226,8 @@ export const start = Effect.fnUntraced(function*<R>(
 
   let terms = 0
   /**
-   * Another replica may have led meanwhile: what is remembered may not hold any more. What that one was to do of its own
-   * accord (a retry, a requeue, a request of a source) shows in no cache, so every object is looked at again.
+   * Another replica may have led meanwhile, so what is remembered may be outdated. Pending work of that replica (a
+   * retry, a requeue, a request of a source) shows in no cache, so every object is reconciled again.
    */
   const begin = Effect.sync(() => {
     remembered.forget()

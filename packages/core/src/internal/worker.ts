@@ -128,7 +128,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       return work
     })
 
-  /** One run of one key: the action, or why not. */
+  /** One run of one key: the action, or why it failed. */
   const worked = (run: Run): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
     Effect.suspend(() => {
       const { item, object } = run
@@ -326,7 +326,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         : Effect.onExit(Effect.withParentSpan(annotated, processing.root), (exit) => Effect.sync(() => over(exit)))
     }
 
-    /** An object that was not admitted is another replica's, or will be. */
+    /** An object that was not admitted belongs to another replica, or will. */
     const takesBack = ({ admitted, object }: Run): boolean => admitted && Stalled.says(object, controller.name)
 
     const settle = (run: Run, exit: Exit.Exit<Action.Action, unknown>): Effect.Effect<void, never, KubeClient> => {
