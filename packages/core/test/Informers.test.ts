@@ -28,6 +28,34 @@ const replay = () => {
 }
 
 describe("Informers", () => {
+  it.effect("what was written last is known, whichever answer comes last, until the server is restored", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const { informers } = yield* informing(server)
+      const informer = yield* informers.get({ resource: Part })
+      yield* settle
+      const restore = server.backup()
+      server.advance(10)
+      const create = (name: string) => server.own.create(Part, { metadata: { name, namespace: "default" } })
+      server.latency = () => Effect.sleep("1 second")
+      const first = yield* Effect.forkChild(create("a"), { startImmediately: true })
+      server.latency = () => Effect.void
+      const { metadata } = yield* create("b")
+      yield* pass("2 seconds")
+      yield* Fiber.join(first)
+      assert.deepStrictEqual([...informers.written().values()], [metadata.resourceVersion])
+      server.fault = (request) =>
+        Effect.succeed(
+          isWatch(request) && Number(parameter(request, "resourceVersion")) > server.rv
+            ? refuse(410, "Expired")
+            : undefined
+        )
+      restore()
+      yield* pass("1 minute")
+      assert.deepStrictEqual([...informers.written().values()], [])
+      assert.strictEqual(informer.store.size, 0)
+    }))
+
   it.effect("equal selections share one list and one watch, however they are written", () =>
     Effect.gen(function*() {
       const server = new Server(Part)

@@ -90,6 +90,31 @@ const counts = (server: Server) =>
 const silent = Effect.provide(Logger.layer([]))
 
 describe("Ring", () => {
+  it.effect("orphans are adopted though no shard watches them, and get the label with their owner", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget, Part, Lease)
+      server.put(Widget, "w", sized(1), { labels: mine })
+      server.put(Part, "orphan", {}, { labels: { app: "w" } })
+      server.put(Part, "other", {}, { labels: { app: "v" } })
+      const claims: Array<ReadonlyArray<string>> = []
+      yield* replica(server, "a", [Controller.make("widgets", {
+        for: Widget,
+        owns: [Part],
+        reconcile: (widget) =>
+          Effect.gen(function*() {
+            const claimed = yield* Adoption.claim({ resource: Widget, object: widget }, Part, { app: "w" })
+            claims.push(claimed.map(({ metadata }) => metadata.name))
+            return Action.done
+          })
+      })])
+      yield* pass("5 seconds")
+      assert.deepStrictEqual(new Set(claims.flat()), new Set(["orphan"]))
+      const { metadata } = server.get(Part, "orphan")!
+      assert.deepStrictEqual(metadata.labels, { app: "w", ...mine })
+      assert.strictEqual(metadata.ownerReferences?.[0]?.name, "w")
+      assert.deepStrictEqual(server.get(Part, "other")?.metadata.labels, { app: "v" })
+    }).pipe(silent, Effect.scoped))
+
   const mine = { "shard.alpha.sharding.timebertt.dev/widgets": "a" }
   const others = { "shard.alpha.sharding.timebertt.dev/widgets": "b" }
 

@@ -88,6 +88,28 @@ const activeWorkers = Effect.map(
 const alone = Effect.provideService(Metric.MetricRegistry, new Map())
 
 describe("worker", () => {
+  it.effect("an object that goes elsewhere while its cache is waited for is not reconciled here", () =>
+    Effect.gen(function*() {
+      const journal: Array<string> = []
+      let owns = true
+      const { fiber, queue } = yield* working(
+        (key) => Effect.sync(() => (journal.push(key), Action.done)),
+        Effect.delay(Effect.succeed(object), "10 seconds"),
+        () => owns
+      )
+      queue.add("b/a", why)
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(queue.stats().processing, 1)
+      owns = false
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual([journal, queue.keys()], [[], []])
+      owns = true
+      queue.add("b/a", why)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(journal, ["b/a"])
+      yield* Fiber.interrupt(fiber)
+    }))
+
   it.effect("reconciles that never wait set no timer, and let other fibers run", () =>
     Effect.gen(function*() {
       const clock = yield* Clock.Clock
