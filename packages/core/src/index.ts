@@ -23,7 +23,6 @@ export * as KubeError from "./KubeError.ts"
 export * as WatchEvent from "./WatchEvent.ts"
 export * as Transport from "./Transport.ts"
 export * as KubeClient from "./KubeClient.ts"
-export * as Cluster from "./Cluster.ts"
 export * as Finalizer from "./Finalizer.ts"
 export * as ObjectStatus from "./ObjectStatus.ts"
 
@@ -41,6 +40,7 @@ export * as Metrics from "./Metrics.ts"
 export * as EventRecorder from "./EventRecorder.ts"
 export * as Informers from "./Informers.ts"
 export * as Cache from "./Cache.ts"
+export * as Cluster from "./Cluster.ts"
 
 // Reconcilers, what they use, and their controllers.
 export * as Action from "./Action.ts"

@@ -56,7 +56,7 @@ describe("Given", () => {
       const told = yield* said({ steps: [...B.sized(1), { name: "settings", act }, ...B.deleted] })
       assert.include(
         told,
-        "sound scenario: step \"settings\" fails without any fault: KubeError: create configmaps"
+        "valid scenario: step \"settings\" fails without any fault: KubeError: create configmaps"
       )
       const late = { name: "late", act: Effect.andThen(Effect.sleep("10 seconds"), act) }
       assert.include(yield* said({ steps: [late] }), "step \"late\" fails without any fault")
@@ -69,7 +69,7 @@ describe("Given", () => {
       const told = yield* said({ steps: [{ ...B.sized(1)[0]!, desired }] })
       assert.include(
         told,
-        "sound scenario: `desired` of step \"size 1\" returned undefined: it must return true or false"
+        "valid scenario: `desired` of step \"size 1\" returned undefined: it must return true or false"
       )
     }))
 

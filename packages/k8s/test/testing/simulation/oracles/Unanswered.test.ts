@@ -37,7 +37,7 @@ describe("a failed read is not an empty one", () => {
     Effect.gen(function*() {
       assert.include(
         yield* complaintOf(zoned("list zones", true)),
-        "no answer is not an empty one: ConfigMap zones is removed after the outside call \"list zones\" failed"
+        "a failed read is not an empty one: ConfigMap zones is removed after the outside call \"list zones\" failed"
       )
       assert.isUndefined(yield* complaintOf(zoned("list zones", false)))
     }))
