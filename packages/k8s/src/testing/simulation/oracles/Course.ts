@@ -14,6 +14,7 @@ import { precious } from "../recording/Precious.ts"
 import { type Call, isOver, line, type Recording } from "../recording/Recording.ts"
 import { conditionsOf, each, keyOf, name, writes } from "../recording/Writes.ts"
 import type { Reference } from "../running/Reference.ts"
+import * as Canonical from "../state/Canonical.ts"
 import { isName } from "../state/Names.ts"
 import { peoplesKept } from "./Kept.ts"
 import type { Oracle } from "./Oracle.ts"
@@ -140,12 +141,13 @@ const doneOnce: Oracle = {
 
 const excusing: ReadonlySet<string> = new Set(["removed", "orphaned", "podFailed", "podRemoved", "guarded", "hurried"])
 
-/** What the cluster fills in after the creation. */
-const assigned = { nodeName: undefined, volumeName: undefined, clusterIP: undefined, clusterIPs: undefined }
-
+/** What an object was asked to be: without what the cluster fills in after the creation. */
 const wanted = (object: KubeObject): string => {
-  const { spec, status: _, ...rest } = object as KubeObject & { readonly status?: unknown; readonly spec?: object }
-  return content({ ...rest, spec: { ...spec, ...assigned } } as KubeObject)
+  const { spec = {}, status: _, ...rest } = object as KubeObject & { readonly status?: unknown; readonly spec?: object }
+  const asked = Object.entries(spec).filter(([key, item]) =>
+    key !== "volumeName" && !Canonical.isAssigned(`${object.kind}.spec.${key}`, item)
+  )
+  return content({ ...rest, spec: Object.fromEntries(asked) } as KubeObject)
 }
 
 /** What an object is there for: its name, or what its name was drawn for and who owns it. */

@@ -70,6 +70,12 @@ const assigned: Mask = new Set([
   "Deployment.status.conditions.Progressing.message"
 ])
 
+/** Whether it is what a Service asks for that is to have no address of its own. */
+const isHeadless = (item: unknown): boolean => (Array.isArray(item) ? item[0] : item) === "None"
+
+/** Whether the cluster assigned it, so that it is chance which object got it. */
+export const isAssigned = (path: string, item: unknown): boolean => assigned.has(path) && !isHeadless(item)
+
 /** What the cluster's own controllers record about an object's history: not part of its result. */
 const historic: ReadonlySet<string> = new Set([
   "deployment.kubernetes.io/revision",
@@ -121,7 +127,7 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
   return Object.fromEntries(
     Object.entries(value)
       .filter(([key, item]) =>
-        key !== touched && !historic.has(key) && !isCount(path, key) && !assigned.has(`${path}.${key}`) &&
+        key !== touched && !historic.has(key) && !isCount(path, key) && !isAssigned(`${path}.${key}`, item) &&
         !(path.endsWith(".metadata") && isAside(key, item))
       )
       .sort(([a], [b]) => (a < b ? -1 : 1))

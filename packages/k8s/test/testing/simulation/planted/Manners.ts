@@ -1,7 +1,7 @@
 /** What is wrong on the way, though it ends as it should, or as wrong with faults as without. */
 import { Action, Cache, Controller, CustomResource, Manager, Watch } from "@effect-operator/core"
 import { controllerReference, isTerminating } from "@effect-operator/core/KubeObject"
-import { ConfigMap, PersistentVolumeClaim, Pod } from "@effect-operator/k8s/kinds"
+import { ConfigMap, PersistentVolumeClaim, Pod, Service } from "@effect-operator/k8s/kinds"
 import { External, Simulation } from "@effect-operator/k8s/testing"
 import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import * as B from "./Box.ts"
@@ -9,6 +9,26 @@ import * as B from "./Box.ts"
 const settings: B.Reconcile = (box) => B.done(B.keep(box, "settings", { size: String(box.spec.size) }))
 
 const annotation = "planted.example.com/of"
+
+/** A Service without an address for a Box of size 1, made again when `isOther` says so: it cannot be changed. */
+const serving = (isOther: (service: Service, isHeadless: boolean, box: B.Box) => boolean) =>
+  B.boxes(
+    (box) =>
+      Effect.gen(function*() {
+        const it = yield* B.client
+        const isHeadless = box.spec.size === 1
+        const found = yield* Cache.get(Service, B.named("box"))
+        if (found !== undefined && isOther(found, isHeadless, box)) {
+          return yield* B.done(B.unlessGone(it.delete(Service, found)))
+        }
+        if (found !== undefined) return Action.done
+        return yield* B.done(B.unlessThere(it.create(Service, {
+          metadata: { ...B.named("box"), ownerReferences: [controllerReference(box)] },
+          spec: { ...(isHeadless ? { clusterIP: "None" } : {}), selector: { app: "box" }, ports: [{ port: 80 }] }
+        })))
+      }),
+    { owns: [Service] }
+  )
 
 /** Replaces the settings; `metadata` is what becomes of what was there. */
 const replacing = (
@@ -187,6 +207,18 @@ export const planted: ReadonlyArray<B.Planted> = [
     [{ name: "a", act: boxNamed("a", 2) }, { name: "b", act: boxNamed("b", 1) }],
     B.boxes(podsOf(() => ({ app: "boxes" }))),
     B.boxes(podsOf(({ metadata }) => ({ box: metadata.name })))
+  ),
+  B.bug(
+    "manners: what cannot be changed is made again whenever anything changes",
+    "no needless deletion",
+    B.sized(1, 2, 3),
+    B.remembering(() => ({ size: 0 }), (last) =>
+      serving((_, __, { spec: { size } }) => {
+        const isOther = last.size !== size
+        last.size = size
+        return isOther
+      })),
+    serving(({ spec }, isHeadless) => (spec?.clusterIP === "None") !== isHeadless)
   ),
   B.bug(
     "manners: data deleted for what the Box once wanted",

@@ -56,6 +56,12 @@ describe("Canonical", () => {
   const same = (a: KubeObject, b: KubeObject) =>
     Canonical.compare(Canonical.state(end([a]), new Set()), Canonical.state(end([b]), new Set()))
 
+  it("which address a Service has is no difference, and whether it has one is", () => {
+    const service = (ip: string) => object("Service", "web", "1", { spec: { clusterIP: ip, clusterIPs: [ip] } })
+    assert.deepStrictEqual(same(service("10.0.0.1"), service("10.0.0.2")), [])
+    assert.isNotEmpty(same(service("None"), service("10.0.0.2")))
+  })
+
   it("what the cluster's own controllers write of the past is no difference", () => {
     const deployment = (revision: string): KubeObject => {
       const { metadata, ...rest } = object("Deployment", "web", "1")
