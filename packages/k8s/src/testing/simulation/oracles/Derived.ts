@@ -21,6 +21,7 @@ import {
   type Fields,
   isElsewhere,
   isScalar,
+  isScaled,
   keyOf,
   onlyMember,
   type Place,
@@ -69,18 +70,6 @@ const madeAfter = ({ hasty, mask }: Reference, own: KubeObject, steps: number, s
   return Canonical.state({ entries: recording.entries, ...moment }, mask)
 }
 
-/** Whether a family is the target of something that scales it. */
-const isScaled = (state: Canonical.State, family: string): boolean => {
-  const [kind, place = ""] = family.split(" ")
-  const [namespace, name] = place.split("/")
-  return [...state].some(([other, members]) =>
-    other.startsWith(`HorizontalPodAutoscaler ${namespace}/`) && members.some((member) => {
-      const { spec } = JSON.parse(member) as { readonly spec?: { readonly scaleTargetRef?: Fields } }
-      return spec?.scaleTargetRef?.["kind"] === kind && spec?.scaleTargetRef?.["name"] === name
-    })
-  )
-}
-
 /** What has not followed what people want, in some families; `state` is the end's, and `atOnce` that of all steps at once. */
 export const derived = (
   run: Recording,
@@ -102,9 +91,7 @@ export const derived = (
     const [[found], [wanted]] = [onlyMember(state, family), onlyMember(atOnce, family)]
     if (found === undefined || wanted === undefined || found["immutable"] === true) continue
     for (const place of places(found, wanted, family)) {
-      if (isElsewhere(state, family, place.wanted) || keyOf(place.path) === "replicas" && isScaled(state, family)) {
-        continue
-      }
+      if (isElsewhere(state, family, place.wanted) || isScaled(state, family, place.path)) continue
       const turn = turns.find(({ spec: [before, after], step }) => {
         if (!states.slice(step - 1).every((known) => saidIn(known, family, place) === place.found)) return false
         if (saidIn(madeAfter(reference, own, step - 1, before), family, place) !== place.found) return false

@@ -168,6 +168,19 @@ const changesOf = (run: Recording, people: ReadonlyArray<KubeObject>): ReadonlyA
   return all.length === 0 || people.some(isPaused) || isTold(run) ? [] : all
 }
 
+/** Whether an autoscaler says how many there are. */
+export const isScaled = (state: State, family: string, path: string): boolean => {
+  if (keyOf(path) !== "replicas") return false
+  const [kind, place = ""] = family.split(" ")
+  const [namespace, name] = place.split("/")
+  return [...state].some(([other, members]) =>
+    other.startsWith(`HorizontalPodAutoscaler ${namespace}/`) && members.some((member) => {
+      const { spec } = JSON.parse(member) as { readonly spec?: { readonly scaleTargetRef?: Fields } }
+      return spec?.scaleTargetRef?.["kind"] === kind && spec?.scaleTargetRef?.["name"] === name
+    })
+  )
+}
+
 /** What a run has in some families as people wanted it before, and `other`, where all comes at once, as they want it. */
 export const outdated = (
   run: Recording,
@@ -187,6 +200,7 @@ export const outdated = (
     for (const place of places(found, wanted, family)) {
       const change = changeOf(all, place)
       if (change === undefined || isElsewhere(state, family, place.wanted)) continue
+      if (isScaled(state, family, place.path)) continue
       if (hasStayed(membersOf(rests, family), wanted, family, place)) return told(place, change)
     }
   }

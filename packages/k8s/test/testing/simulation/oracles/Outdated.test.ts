@@ -67,6 +67,16 @@ describe("Outdated", () => {
     assert.include(said(secret("5"), secret("9")), "\"max 5\"")
   })
 
+  it("how many there are is for an autoscaler to say, if one scales it", () => {
+    const scaled = (replicas: number, kind: string) =>
+      state({
+        "Deployment default/a": { spec: { replicas } },
+        "HorizontalPodAutoscaler default/a": { spec: { scaleTargetRef: { kind, name: "a" }, maxReplicas: 30 } }
+      })
+    assert.include(said(scaled(5, "StatefulSet"), scaled(9, "StatefulSet")), "Deployment default/a.spec.replicas: 5")
+    assert.isUndefined(said(scaled(5, "Deployment"), scaled(9, "Deployment")))
+  })
+
   it("what people keep in a Secret, too", () => {
     const secret = (token: string): KubeObject =>
       ({ ...object({}), kind: "Secret", data: { token: btoa(token) } }) as never
