@@ -94,7 +94,7 @@ it.live(
       assert.deepStrictEqual(yield* third.exited, { code: 0, signal: null })
       assert.include(["", undefined], yield* holder)
     }).pipe(Effect.provide(cluster)),
-  120_000
+  300_000
 )
 
 it.live(
@@ -148,5 +148,5 @@ it.live(
         "of the one that was killed"
       )
     }).pipe(Effect.provide(cluster)),
-  120_000
+  300_000
 )

@@ -81,4 +81,4 @@ it.live("kubectl applies definition and sample, follows, patches, edits and dele
       yield* process.signal("SIGTERM")
       assert.deepStrictEqual(yield* Effect.timeout(process.exited, "25 seconds"), { code: 0, signal: null })
     }
-  }), 90_000)
+  }), 300_000)

@@ -58,8 +58,8 @@ export const start = Effect.fnUntraced(function*(
   }
 })
 
-/** Looks every few milliseconds until it is so, for 20 seconds at most unless told otherwise. */
-export const until = <E, R>(what: Effect.Effect<boolean, E, R>, limit: Duration.Input = "20 seconds") =>
+/** Looks every few milliseconds until it is so, for a minute by default: processes take long to start on a busy machine. */
+export const until = <E, R>(what: Effect.Effect<boolean, E, R>, limit: Duration.Input = "1 minute") =>
   Effect.repeat(Effect.delay(what, "5 millis"), { until: (done) => done }).pipe(Effect.timeout(limit))
 
 /** A command said that it failed; the message has what it wrote to its standard error. */
