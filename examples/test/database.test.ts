@@ -248,8 +248,8 @@ it.effect("the size of its volumes is not changed, and whoever tries is told wha
     assert.strictEqual(reason._tag, "Invalid")
     assert.include(
       reason.message,
-      "spec.storage-size: Invalid value: \"2Gi\": storage-size is immutable: for volumes of another size make another " +
-        "Database with restoreFrom, the name of a backup of this one"
+      "spec.storage-size: Invalid value: \"2Gi\": storage-size is immutable: for volumes of another size, create " +
+        "another Database with restoreFrom set to the name of a backup of this one"
     )
     yield* change({ image: "postgres:18", "storage-size": "1Gi" })
     yield* TestClock.adjust("1 minute")

@@ -66,7 +66,7 @@ it.effect("a backup is as large as the disk is, whatever was asked for before th
     yield* create
     yield* Effect.scoped(Effect.andThen(Layer.build(Manager.layer([machines])), TestClock.adjust("1 minute")))
     const grow = client.patch(Machine, key, KubeClient.Patch.merge({ spec: { volumeSize: "5Gi" } }))
-    assert.include((yield* Effect.flip(grow)).message, "volumeSize is immutable: make another Machine")
+    assert.include((yield* Effect.flip(grow)).message, "volumeSize is immutable: create another Machine")
     const rule =
       "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/volumeSize/x-kubernetes-validations"
     yield* client.patch(

@@ -9,22 +9,22 @@ export const Autoscaler = CustomResource.make({
   group: "scaling.example.com",
   version: "v1",
   kind: "Autoscaler",
-  description: "Observes Pods, and says how many there should be.",
+  description: "Observes Pods and reports how many there should be.",
   spec: Schema.Struct({
     selector: Schema.Record(Schema.String, Schema.String).annotate({
-      description: "Labels that the Pods have, all of them."
+      description: "The labels that a Pod must have to be counted."
     }),
     minReplicas: count("1 by default."),
     maxReplicas: count("10 by default."),
     targetCPUUtilization: Schema.optionalKey(
       Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100 })).annotate({
-        description: "Percent; 80 by default."
+        description: "The CPU utilization to aim for, in percent; 80 by default."
       })
     )
   }),
   status: Schema.Struct({
-    currentReplicas: Schema.Int.annotate({ description: "Pods that run and are ready." }),
-    desiredReplicas: Schema.Int.annotate({ description: "Pods there should be." }),
+    currentReplicas: Schema.Int.annotate({ description: "The number of Pods that are running and ready." }),
+    desiredReplicas: Schema.Int.annotate({ description: "The number of Pods that there should be." }),
     message: Schema.String
   }),
   printerColumns: [

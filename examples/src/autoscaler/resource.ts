@@ -11,14 +11,14 @@ export const Autoscaler = CustomResource.make({
     targetNamespace: Schema.String.check(
       Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/u),
       Schema.isMaxLength(63)
-    ).annotate({ description: "Where the Pods run." }),
+    ).annotate({ description: "The namespace of the Pods." }),
     desiredReplicas: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 }))
       .annotate({ description: "How many Pods there should be." }),
-    image: Schema.NonEmptyString.annotate({ description: "What the Pods run." })
+    image: Schema.NonEmptyString.annotate({ description: "The image of the Pods." })
   }),
   status: Schema.Struct({
-    availableReplicas: Schema.Int.annotate({ description: "Pods that run or are about to." }),
-    ready: Schema.Boolean.annotate({ description: "All desired Pods run." })
+    availableReplicas: Schema.Int.annotate({ description: "The number of Pods that are running or pending." }),
+    ready: Schema.Boolean.annotate({ description: "Whether all desired Pods are running." })
   }),
   printerColumns: [
     { name: "Desired", type: "integer", jsonPath: ".spec.desiredReplicas" },

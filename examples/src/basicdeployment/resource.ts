@@ -4,7 +4,7 @@ import { Schema } from "effect"
 const count = (description: string, maximum = 1000) =>
   Schema.Int.check(Schema.isBetween({ minimum: 0, maximum })).annotate({ description })
 
-const image = Schema.NonEmptyString.annotate({ description: "What the Pods run." })
+const image = Schema.NonEmptyString.annotate({ description: "The image of the Pods." })
 
 /**
  * The child: keeps a number of Pods of one image, and reports how many of them are ready. Knows nothing of rollouts.
@@ -17,9 +17,9 @@ export const BasicReplicaSet = CustomResource.make({
   description: "Keeps a number of Pods of one image running.",
   spec: Schema.Struct({ replicas: count("How many Pods there should be."), image }),
   status: Schema.Struct({
-    replicas: Schema.Int.annotate({ description: "Pods there are." }),
-    activeReplicas: Schema.Int.annotate({ description: "Pods that are ready." }),
-    observedGeneration: Schema.Int.annotate({ description: "The spec that these numbers are about." })
+    replicas: Schema.Int.annotate({ description: "The number of Pods that exist." }),
+    activeReplicas: Schema.Int.annotate({ description: "The number of Pods that are ready." }),
+    observedGeneration: Schema.Int.annotate({ description: "The generation of the spec that these numbers are about." })
   }),
   printerColumns: [
     { name: "Desired", type: "integer", jsonPath: ".spec.replicas" },
@@ -37,26 +37,26 @@ export const BasicDeployment = CustomResource.make({
   version: "v1",
   kind: "BasicDeployment",
   shortNames: ["bd"],
-  description: "Rolls out one image after the other, and back.",
+  description: "Keeps a number of Pods running, and rolls out changes of their image step by step.",
   spec: Schema.Struct({
     replicas: count("How many Pods there should be."),
     image,
-    maxSurge: Schema.optionalKey(count("How many Pods more there may be during a rollout; 1 by default.")),
+    maxSurge: Schema.optionalKey(count("How many additional Pods there may be during a rollout; 1 by default.")),
     maxUnavailable: Schema.optionalKey(
-      count("How many Pods fewer may be ready during a rollout; 0 by default, 1 where maxSurge is 0.")
+      count("How many Pods may be missing during a rollout; 0 by default, 1 if maxSurge is 0.")
     ),
-    revisionHistoryLimit: Schema.optionalKey(count("How many old revisions are kept to roll back to; 10 by default.")),
+    revisionHistoryLimit: Schema.optionalKey(count("How many old revisions to keep for a rollback; 10 by default.")),
     rollbackTo: Schema.optionalKey(
-      count("Go back to this revision, or with 0 to the one before; taken away when it is done.", 1_000_000)
+      count("Roll back to this revision, or to the previous one if 0. Removed once it is done.", 1_000_000)
     )
   }),
   status: Schema.Struct({
-    ready: Schema.Boolean.annotate({ description: "All Pods are ready and of the image wanted." }),
-    revision: Schema.Int.annotate({ description: "The revision that is rolled out." }),
-    replicas: Schema.Int.annotate({ description: "Pods asked for, of all revisions." }),
-    updatedReplicas: Schema.Int.annotate({ description: "Pods asked for of the image wanted." }),
-    availableReplicas: Schema.Int.annotate({ description: "Pods that are ready, of all revisions." }),
-    observedGeneration: Schema.Int.annotate({ description: "The spec that all of this is about." }),
+    ready: Schema.Boolean.annotate({ description: "Whether all Pods are ready and run the desired image." }),
+    revision: Schema.Int.annotate({ description: "The revision that is being, or has been, rolled out." }),
+    replicas: Schema.Int.annotate({ description: "The number of Pods asked for, of all revisions." }),
+    updatedReplicas: Schema.Int.annotate({ description: "The number of Pods asked for with the desired image." }),
+    availableReplicas: Schema.Int.annotate({ description: "The number of Pods that are ready, of all revisions." }),
+    observedGeneration: Schema.Int.annotate({ description: "The generation of the spec that this status is about." }),
     conditions: Schema.Array(Conditions.Condition)
   }),
   printerColumns: [

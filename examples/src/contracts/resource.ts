@@ -8,17 +8,19 @@ export const Machine = CustomResource.make({
   group,
   version: "v1",
   kind: "Machine",
-  description: "A machine on the infrastructure it refers to.",
+  description: "A machine on any infrastructure that keeps the contract.",
   spec: Schema.Struct({
     infrastructureRef: Schema.Struct({
       apiVersion: Schema.NonEmptyString,
       kind: Schema.NonEmptyString,
-      name: Schema.NonEmptyString.annotate({ description: "In the namespace of the Machine." })
-    }).annotate({ description: "What makes the machine: any kind with spec.providerID and status.ready." })
+      name: Schema.NonEmptyString.annotate({ description: "The name of an object in the namespace of the Machine." })
+    }).annotate({
+      description: "The object that provides the machine: of any kind with spec.providerID and status.ready."
+    })
   }),
   status: Schema.Struct({
     ready: Schema.Boolean,
-    providerID: Schema.optionalKey(Schema.String.annotate({ description: "Who it is at its provider." })),
+    providerID: Schema.optionalKey(Schema.String.annotate({ description: "The ID of the machine at its provider." })),
     conditions: Schema.Array(Conditions.Condition)
   }),
   printerColumns: [
@@ -30,10 +32,12 @@ export const Machine = CustomResource.make({
 export type Machine = typeof Machine.Type
 
 /** The fields that the contract requires; a kind may have others. */
-const spec = { providerID: Schema.optionalKey(Schema.String.annotate({ description: "Of the contract." })) }
+const spec = {
+  providerID: Schema.optionalKey(Schema.String.annotate({ description: "The ID of the machine at its provider." }))
+}
 /** Immutable: what a machine is made of, and where, cannot change. For a different machine, create another object. */
 const fixed = Schema.NonEmptyString.pipe(CelRule.rules(CelRule.immutable()))
-const status = Schema.Struct({ ready: Schema.Boolean.annotate({ description: "Of the contract." }) })
+const status = Schema.Struct({ ready: Schema.Boolean.annotate({ description: "Whether the machine can be used." }) })
 
 /** One provider: a cloud, which has a machine at once. */
 export const CloudMachine = CustomResource.make({

@@ -9,44 +9,53 @@ export const Database = CustomResource.make({
   version: "v1",
   kind: "Database",
   shortNames: ["db"],
-  description: "A database that is set up, backed up and upgraded by itself.",
+  description: "A database that is set up, backed up and upgraded automatically.",
   spec: Schema.Struct({
     name: Schema.String.check(Schema.isPattern(/^[a-z_][a-z0-9_]*$/u), Schema.isMaxLength(63))
-      .annotate({ description: "Of the database in the server." }),
+      .annotate({ description: "The name of the database within the server." }),
     port: whole(1, 65535),
     "storage-size": Schema.String.check(Schema.isPattern(/^[1-9][0-9]*([KMGT]i|[kMGT])?$/u))
       .annotate({
-        description: "Of each volume, such as 50G. It never changes: what a StatefulSet makes volumes of cannot."
+        description:
+          "The size of each volume, such as 50G. Immutable, because the volume claim templates of a StatefulSet are."
       })
       .pipe(CelRule.rules(CelRule.immutable(
-        "storage-size is immutable: for volumes of another size make another Database with restoreFrom, the name of a " +
-          "backup of this one"
+        "storage-size is immutable: for volumes of another size, create another Database with restoreFrom set to the " +
+          "name of a backup of this one"
       ))),
-    image: Schema.NonEmptyString.annotate({ description: "What runs. Another one is upgraded to, by a Job first." }),
+    image: Schema.NonEmptyString.annotate({
+      description: "The image to run. A change is an upgrade, which a Job carries out first."
+    }),
     replicas: whole(1, 100),
     backup: Schema.optionalKey(
       Schema.Struct({
         schedule: Schema.NonEmptyString.annotate({
-          description: "As a CronJob has it, in UTC: five fields, @daily and the like, or @every 90m."
+          description: "A schedule as in a CronJob, in UTC: five fields, a macro such as @daily, or @every 90m."
         }),
-        keep: whole(1, 1000).annotate({ description: "How many are kept, the final one aside." })
-      }).annotate({ description: "Backups by the clock; none by default." })
+        keep: whole(1, 1000).annotate({ description: "How many backups to keep, not counting the final one." })
+      }).annotate({ description: "Scheduled backups; none by default." })
     ),
     restoreFrom: Schema.optionalKey(
-      Schema.NonEmptyString.annotate({ description: "A backup to begin with: the name of its volume claim." })
+      Schema.NonEmptyString.annotate({ description: "The backup to start from: the name of its volume claim." })
     )
   }),
   status: Schema.Struct({
     phase: Schema.Literals(["Creating", "Initializing", "Ready", "Upgrading", "Blocked"]).annotate({
-      description: "Blocked: what it wants is refused; the condition Ready says why."
+      description: "Blocked means that the API server refuses what the spec needs; the condition Ready says why."
     }),
     image: Schema.String.annotate({ description: "What runs." }),
-    upgradingTo: Schema.optionalKey(Schema.String.annotate({ description: "What is being upgraded to." })),
-    rejectedImage: Schema.optionalKey(Schema.String.annotate({ description: "What could not be upgraded to." })),
-    revision: Schema.Int.annotate({ description: "Upgrades that were tried." }),
+    upgradingTo: Schema.optionalKey(
+      Schema.String.annotate({ description: "The image that an upgrade is in progress to." })
+    ),
+    rejectedImage: Schema.optionalKey(
+      Schema.String.annotate({ description: "The image that the last upgrade failed to reach." })
+    ),
+    revision: Schema.Int.annotate({ description: "The number of upgrades that were tried." }),
     initialized: Schema.Boolean,
     readyReplicas: Schema.Int,
-    backups: Schema.Array(Schema.String).annotate({ description: "Volume claims that hold a backup, oldest first." }),
+    backups: Schema.Array(Schema.String).annotate({
+      description: "The volume claims that hold a backup, oldest first."
+    }),
     observedGeneration: Schema.Int,
     conditions: Schema.Array(Conditions.Condition)
   }),

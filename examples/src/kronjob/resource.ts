@@ -13,14 +13,16 @@ export const KronJob = CustomResource.make({
   version: "v1",
   kind: "KronJob",
   shortNames: ["kj"],
-  description: "Starts Jobs by the clock.",
+  description: "Starts Jobs on a schedule.",
   spec: Schema.Struct({
     schedule: Schema.NonEmptyString.annotate({
       description:
-        "As a CronJob has it: five fields, @daily and the like, or @every 90m; or six fields, with seconds first."
+        "A schedule as in a CronJob (five fields, a macro such as @daily, or @every 90m), or six fields, seconds first."
     }),
     timeZone: Schema.optionalKey(
-      Schema.NonEmptyString.annotate({ description: "Whose clock, such as Europe/Berlin; UTC by default." })
+      Schema.NonEmptyString.annotate({
+        description: "The time zone of the schedule, such as Europe/Berlin; UTC by default."
+      })
     ),
     jobTemplate: Schema.Struct({
       image: Schema.NonEmptyString,
@@ -30,26 +32,26 @@ export const KronJob = CustomResource.make({
     }),
     concurrencyPolicy: Schema.optionalKey(
       Schema.Literals(["Allow", "Forbid", "Replace"]).annotate({
-        description: "What to do when a Job is due while another runs; Allow by default."
+        description: "What to do when a Job is due while another is running; Allow by default."
       })
     ),
     startingDeadlineSeconds: seconds(
-      "How late a Job may start; by default the last that was missed starts however late."
+      "How late a Job may start. By default, the last Job that was missed starts, however late."
     ),
-    suspend: Schema.optionalKey(Schema.Boolean.annotate({ description: "Start nothing for the time being." })),
-    successfulJobsHistoryLimit: limit("How many Jobs that succeeded are kept; 3 by default."),
-    failedJobsHistoryLimit: limit("How many Jobs that failed are kept; 1 by default."),
-    completedJobsExpirySeconds: seconds("How long finished Jobs are kept at most.")
+    suspend: Schema.optionalKey(Schema.Boolean.annotate({ description: "Whether to start no Jobs for now." })),
+    successfulJobsHistoryLimit: limit("How many successful Jobs to keep; 3 by default."),
+    failedJobsHistoryLimit: limit("How many failed Jobs to keep; 1 by default."),
+    completedJobsExpirySeconds: seconds("How long to keep finished Jobs at most.")
   }),
   status: Schema.Struct({
     active: Schema.Array(
       Schema.Struct({ kind: Schema.String, namespace: Schema.String, name: Schema.String, uid: Schema.String })
-    ).annotate({ description: "Jobs that run." }),
+    ).annotate({ description: "The Jobs that are running." }),
     lastScheduleTime: Schema.optionalKey(
       Schema.String.annotate({ description: "When the last Job was due.", format: "date-time" })
     ),
     lastSuccessfulTime: Schema.optionalKey(
-      Schema.String.annotate({ description: "When a Job succeeded last.", format: "date-time" })
+      Schema.String.annotate({ description: "When a Job last succeeded.", format: "date-time" })
     ),
     conditions: Schema.Array(Conditions.Condition)
   }),

@@ -12,8 +12,8 @@ export const PodSet = CustomResource.make({
       .annotate({ description: "How many Pods there should be." })
   }),
   status: Schema.Struct({
-    readyReplicas: Schema.Int.annotate({ description: "Pods that run or are about to." }),
-    podNames: Schema.Array(Schema.String).annotate({ description: "Their names, sorted." })
+    readyReplicas: Schema.Int.annotate({ description: "The number of Pods that are running or pending." }),
+    podNames: Schema.Array(Schema.String).annotate({ description: "The names of these Pods, sorted." })
   }),
   printerColumns: [
     { name: "Replicas", type: "integer", jsonPath: ".spec.replicas" },

@@ -8,12 +8,13 @@ export const Machine = CustomResource.make({
   kind: "Machine",
   description: "A machine that runs as a Pod and has a volume.",
   spec: Schema.Struct({
-    image: Schema.NonEmptyString.annotate({ description: "What it runs." }),
+    image: Schema.NonEmptyString.annotate({ description: "The image that the machine runs." }),
     volumeSize: Schema.String.check(Schema.isPattern(/^[1-9][0-9]*([KMGT]i|[kMGT])?$/u))
       .annotate({
-        description: "Of its volume, such as 50G. It never changes: whether a claim can grow is up to its class."
+        description:
+          "The size of the volume, such as 50G. Immutable, because not every storage class lets a claim grow."
       })
-      .pipe(CelRule.rules(CelRule.immutable("volumeSize is immutable: make another Machine")))
+      .pipe(CelRule.rules(CelRule.immutable("volumeSize is immutable: create another Machine")))
   }),
   status: Schema.Struct({ ready: Schema.Boolean }),
   printerColumns: [
