@@ -106,12 +106,12 @@ describe("the framework under simulation", () => {
         assert.deepStrictEqual([...owners].sort(), members, "both have something to do")
         const report = yield* Simulation.checkConvergence(sharing, {
           depth: 1,
-          runs: 40,
+          runs: 28,
           interleavings: 1,
           budget: "2 minutes"
         })
         assert.isAbove(report.byFault["cutOff"]!.run, 1)
-        assert.isAbove(report.histories, 25)
+        assert.isAbove(report.histories, 18)
       }),
     { timeout: 300_000 }
   )
