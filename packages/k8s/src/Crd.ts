@@ -9,7 +9,7 @@ import type { CustomResource } from "@effect-operator/core/CustomResource"
 import { type CustomResourceVersions, isVersions, storageOf } from "@effect-operator/core/CustomResourceVersions"
 import * as KubeClient from "@effect-operator/core/KubeClient"
 import * as KubeError from "@effect-operator/core/KubeError"
-import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import * as Resource from "@effect-operator/core/Resource"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
@@ -25,6 +25,9 @@ export const defaults = {
   /** How long the server may take to serve a new kind. */
   establishTimeout: "30 seconds"
 } as const
+
+/** A name that no object has. */
+const nobody = "is-it-served"
 
 /** A CustomResourceDefinition as `make` builds it, without the fields that the server adds. */
 export type Manifest = Resource.Input<CustomResourceDefinition> & {
@@ -180,10 +183,12 @@ const update = ({ metadata: { annotations = {}, labels = {} }, spec }: Manifest)
 }
 
 /**
- * Creates or updates the definition, then waits until the server serves the kind: it is established, and can be listed.
+ * Creates or updates the definition, then waits until the server serves the kind: it is established, and answers a list.
+ * Existing objects need not be readable yet: a conversion webhook may be served later.
  *
  * An update keeps the existing conversion if this definition has none, the `caBundle` of a conversion webhook, and all
- * labels and annotations that this definition does not set.
+ * labels and annotations that this definition does not set. A definition that is being deleted, with all of its objects,
+ * is waited for and then created anew.
  */
 export const install = (
   declared: CustomResource | CustomResourceVersions,
@@ -199,16 +204,23 @@ export const installManifest = Effect.fn("Crd.install")(function*(
   const client = yield* KubeClient.KubeClient
   const resource = resourceOf(manifest)
   const name = manifest.metadata.name!
-  yield* client.create(CustomResourceDefinition, manifest).pipe(
+  const place = client.create(CustomResourceDefinition, manifest).pipe(
     Effect.catchReason(
       "KubeError",
       "AlreadyExists",
       () => client.patch(CustomResourceDefinition, { name }, update(manifest))
     )
   )
+  yield* place
   const call = { verb: "list", resource: Resource.qualifiedName(resource) } as const
   const served = Effect.gen(function*() {
-    const definition = yield* client.get(CustomResourceDefinition, { name })
+    const definition = yield* client.get(CustomResourceDefinition, { name }).pipe(
+      Effect.catchReason("KubeError", "NotFound", () => place)
+    )
+    if (isTerminating(definition)) {
+      const message = `CustomResourceDefinition ${name} is being deleted, and waits for finalizers of its objects`
+      return yield* KubeError.make(call, new KubeError.NotFound({ message, code: 404 }))
+    }
     const conditions = definition.status?.conditions ?? []
     const refused = conditions.find(({ status, type }) => type === "NamesAccepted" && status === "False")
     if (refused !== undefined) {
@@ -223,7 +235,11 @@ export const installManifest = Effect.fn("Crd.install")(function*(
         new KubeError.NotFound({ message: `CustomResourceDefinition ${name} is not established yet`, code: 404 })
       )
     }
-    yield* client.listPage(resource, { limit: 1 })
+    // A list without objects: those in another version may need a conversion, by a webhook that is served only later.
+    yield* client.listPage(resource, {
+      fields: `metadata.name=${nobody}`,
+      ...(resource.scope === "Namespaced" ? { namespace: "default" } : {})
+    })
   })
   yield* served.pipe(
     Effect.retry({

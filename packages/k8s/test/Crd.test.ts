@@ -1,10 +1,13 @@
 import { CelRule, CustomResource, CustomResourceVersions, KubeClient } from "@effect-operator/core"
 import { assert, it } from "@effect/vitest"
-import { Cause, Effect, Schema } from "effect"
+import { Cause, Effect, Exit, Fiber, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import * as Certificates from "../src/Certificates.ts"
 import * as Crd from "../src/Crd.ts"
 import { CustomResourceDefinition } from "../src/kinds/apiextensions.v1.ts"
+import { ConfigMap } from "../src/kinds/core.v1.ts"
 import * as StoredVersions from "../src/StoredVersions.ts"
+import { ApiServer } from "../src/testing/ApiServer.ts"
 import * as TestCluster from "../src/testing/TestCluster.ts"
 
 const make = (kind: string, spec: CustomResource.AnySchema = Schema.Struct({ size: Schema.Int })) =>
@@ -216,4 +219,117 @@ it.effect("objects of an old version are stored anew, so that it can go", () =>
     assert.deepStrictEqual(after.status?.storedVersions, ["v2"])
     yield* Crd.install(V2)
     assert.strictEqual((yield* client.get(V2, { namespace: "default", name: "a" })).spec.size, 1)
+  }).pipe(Effect.provide(TestCluster.layer())))
+
+/** A kind of which objects are stored in two versions, and a client with small pages whose first writes `before` precedes. */
+const halfWay = Effect.fnUntraced(function*(
+  objects: number,
+  before: Partial<Record<"object" | "definition", Effect.Effect<unknown, unknown>>>
+) {
+  const client = yield* KubeClient.KubeClient
+  yield* Crd.install(V1)
+  for (let n = 0; n < objects; n++) {
+    yield* client.create(V1, { metadata: { namespace: "default", name: `a${n}` }, spec: { size: 1 } })
+  }
+  yield* Crd.install(CustomResourceVersions.make({ steps }), { conversion: "None" })
+  const seen = new Set<string>()
+  const replace: typeof client.replace = (resource, object, options) => {
+    const what = resource.plural === CustomResourceDefinition.plural ? "definition" : "object"
+    const first = !seen.has(what)
+    seen.add(what)
+    const write = client.replace(resource, object, options)
+    return first ? Effect.andThen(Effect.orDie(before[what] ?? Effect.void), write) : write
+  }
+  const list: typeof client.list = (resource, options) => client.list(resource, { ...options, limit: 4 })
+  return { ...client, list, replace }
+})
+
+const stored = Effect.map(
+  KubeClient.KubeClient.use((client) => client.get(CustomResourceDefinition, { name: "gadgets.example.com" })),
+  ({ status }) => status?.storedVersions
+)
+
+it.effect("a list that expires before all objects are written begins anew, and goes on", () =>
+  Effect.gen(function*() {
+    const { compact } = yield* ApiServer
+    const kube = yield* KubeClient.KubeClient
+    const goOn = kube.create(ConfigMap, { metadata: { namespace: "default", name: "later" } })
+    const client = yield* halfWay(10, { object: Effect.andThen(goOn, compact()) })
+    const { written } = yield* Effect.provideService(StoredVersions.migrate(V2), KubeClient.KubeClient, client)
+    assert.strictEqual(written, 10)
+    assert.deepStrictEqual(yield* stored, ["v2"])
+  }).pipe(Effect.provide(TestCluster.layer())))
+
+it.effect("that others write the definition meanwhile is no obstacle, but another spec is", () =>
+  Effect.gen(function*() {
+    const kube = yield* KubeClient.KubeClient
+    const definition = { name: "gadgets.example.com" }
+    const migrate = (definitionChange: Effect.Effect<unknown, unknown>) =>
+      Effect.flatMap(
+        halfWay(1, { definition: definitionChange }),
+        (client) => Effect.provideService(StoredVersions.migrate(V2), KubeClient.KubeClient, client)
+      )
+    const patch = (patch: object) => kube.patch(CustomResourceDefinition, definition, KubeClient.Patch.merge(patch))
+    const other = yield* Effect.flip(migrate(patch({ spec: { names: { shortNames: ["gg"] } } })))
+    assert.strictEqual(other.reason._tag, "Conflict")
+    assert.deepStrictEqual(yield* stored, ["v1", "v2"])
+    yield* kube.delete(V2, { namespace: "default", name: "a0" })
+    yield* kube.delete(CustomResourceDefinition, definition)
+    yield* TestClock.adjust("1 second")
+    yield* migrate(patch({ metadata: { labels: { by: "another" } } }))
+    assert.deepStrictEqual(yield* stored, ["v2"])
+  }).pipe(Effect.provide(TestCluster.layer())))
+
+it.effect("two that migrate at once both succeed", () =>
+  Effect.gen(function*() {
+    const provided = (client: KubeClient.KubeClient["Service"]) =>
+      Effect.provideService(StoredVersions.migrate(V2), KubeClient.KubeClient, client)
+    const client = yield* halfWay(3, { definition: provided(yield* KubeClient.KubeClient) })
+    assert.deepStrictEqual(yield* provided(client), { written: 3, before: ["v1", "v2"] })
+    assert.deepStrictEqual(yield* stored, ["v2"])
+  }).pipe(Effect.provide(TestCluster.layer())))
+
+it.effect("install waits for a definition that is being deleted, and creates another", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* Crd.install(V1)
+    const key = { namespace: "default", name: "a" }
+    yield* client.create(V1, { metadata: { ...key, finalizers: ["example.com/wait"] }, spec: { size: 1 } })
+    const before = yield* client.get(CustomResourceDefinition, { name: "gadgets.example.com" })
+    yield* client.delete(CustomResourceDefinition, before)
+    const installing = yield* Effect.forkChild(Crd.install(V1), { startImmediately: true })
+    yield* TestClock.adjust("10 seconds")
+    assert.isUndefined(installing.pollUnsafe(), "the kind is about to go with its objects")
+    yield* client.patch(V1, key, KubeClient.Patch.merge({ metadata: { finalizers: null } }))
+    yield* TestClock.adjust("10 seconds")
+    yield* Fiber.join(installing)
+    const after = yield* client.get(CustomResourceDefinition, { name: "gadgets.example.com" })
+    assert.notStrictEqual(after.metadata.uid, before.metadata.uid)
+    yield* client.create(V1, { metadata: key, spec: { size: 2 } })
+
+    yield* client.patch(V1, key, KubeClient.Patch.merge({ metadata: { finalizers: ["example.com/wait"] } }))
+    yield* client.delete(CustomResourceDefinition, after)
+    const late = yield* Effect.forkChild(Effect.exit(Crd.install(V1)), { startImmediately: true })
+    yield* TestClock.adjust("1 minute")
+    const exit = yield* Fiber.join(late)
+    assert.isTrue(Exit.isFailure(exit))
+    assert.include(String(Exit.isFailure(exit) ? Cause.squash(exit.cause) : ""), "is being deleted")
+  }).pipe(Effect.provide(TestCluster.layer())))
+
+it.effect("install does not wait for the webhook that converts what is stored already", () =>
+  Effect.gen(function*() {
+    const client = yield* KubeClient.KubeClient
+    yield* Crd.install(V1)
+    yield* client.create(V1, { metadata: { namespace: "default", name: "a" }, spec: { size: 1 } })
+    const clientConfig = { service: { namespace: "default", name: "served-later", path: "/convert" } }
+    const installing = yield* Effect.forkChild(
+      Crd.install(CustomResourceVersions.make({ steps }), { conversion: { clientConfig } }),
+      { startImmediately: true }
+    )
+    yield* TestClock.adjust("1 minute")
+    yield* Fiber.join(installing)
+    assert.include((yield* Effect.flip(client.listPage(V2))).message, "served-later")
+    const fields = (name: string) => client.listPage(V2, { namespace: "default", fields: `metadata.name=${name}` })
+    assert.include((yield* Effect.flip(fields("a"))).message, "served-later")
+    assert.lengthOf((yield* fields("b")).items, 0)
   }).pipe(Effect.provide(TestCluster.layer())))

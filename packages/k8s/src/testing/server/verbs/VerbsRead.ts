@@ -16,6 +16,7 @@ import * as Reading from "../../../api/Reading.ts"
 import { flag, parameter } from "../../../api/Routing.ts"
 import * as Selecting from "../../../api/Selecting.ts"
 import * as StatusError from "../../../api/StatusError.ts"
+import type { Listing } from "../../../api/Storage.ts"
 import type * as Exchange from "../Exchange.ts"
 import { nameFault, notFound, storageKey } from "../Exchange.ts"
 import { apiVersionOf, selectable } from "../Registry.ts"
@@ -42,6 +43,12 @@ const cached = ({ request }: Exchange.Exchange): boolean => {
     Number(parameter(request, "limit") ?? 0) === 0)
 }
 
+/** Only the object whose name the selector says: a real server reads no other from etcd, and converts none. */
+const named = ({ get, keys }: Listing, fields: Selecting.Selecting["fields"]): Listing => {
+  const name = fields.find(({ field, operator }) => field === "metadata.name" && operator === "=")?.value
+  return { get, keys: keys.filter((key) => get(key).metadata.name === name) }
+}
+
 /** GET of a collection. */
 export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchange.Exchange) {
   const { request, resource } = exchange
@@ -58,7 +65,9 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   const single = Reading.isSingle(exchange, fields)
   const planned = Reading.plan(exchange, wanted, single)
   if (Result.isFailure(planned)) return yield* Effect.fail(planned.failure)
-  const { from, listing, revision } = planned.success
+  const { from, revision } = planned.success
+  const isFresh = !cached(exchange)
+  const listing = single && isFresh ? named(planned.success.listing, fields) : planned.success.listing
   const asked = Number(parameter(request, "limit") ?? 0)
   // The watch cache ignores limits at version 0; Events have no watch cache.
   const pages = asked > 0 && !single &&
@@ -66,7 +75,7 @@ export const list: Exchange.Verb = Effect.fnUntraced(function*(exchange: Exchang
   const limit = pages ? asked : Number.POSITIVE_INFINITY
   const { keys } = listing
   const start = Reading.indexFrom(keys, from)
-  const { items, next } = yield* Versions.page(resource, listing, start, limit, matches, !cached(exchange))
+  const { items, next } = yield* Versions.page(resource, listing, start, limit, matches, isFresh)
   const [custom, selected] = [resource.custom !== undefined, matches !== undefined]
   const metadata = Reading.pageMetadata(exchange, { custom, revision, keys, next, selected })
   return { _tag: "List", items, metadata } as const
