@@ -159,12 +159,16 @@ interface Service {
   readonly log: (after?: number) => Effect.Effect<ReadonlyArray<Change>>
   /** Every change committed from the moment the stream is run. */
   readonly changes: Stream.Stream<Change>
-  /** Uses `backends` for calls of webhooks and aggregated APIs from now on, unless the server was built with others. */
-  readonly reach: (backends: Backends.Service) => Effect.Effect<void>
   /**
-   * Lets handlers in this process answer calls to the URLs for which the function returns one, until the scope closes.
+   * Uses `backends` for calls of webhooks and aggregated APIs until the scope closes, unless the server was built with
+   * others. Of several, the latest is used.
    */
-  readonly host: (find: (url: string) => Backends.Handler | undefined) => Effect.Effect<void, never, Scope.Scope>
+  readonly reach: (backends: Backends.Service) => Effect.Effect<void, never, Scope.Scope>
+  /**
+   * Lets handlers in this process answer calls to the targets for which the function returns one, until the scope
+   * closes. They have precedence over all backends.
+   */
+  readonly host: (find: Backends.Find) => Effect.Effect<void, never, Scope.Scope>
   /** The aggregated API servers. */
   readonly remotes: Effect.Effect<ReadonlyArray<Backend>>
   /**
@@ -188,16 +192,16 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const storage = new Storage(options.historyLimit ?? defaults.historyLimit)
   const hub = new WatchHub(storage, options.watchBacklog ?? defaults.watchBacklog)
   const registry = new Registry(Builtins.served(options.runtimeConfig ?? {}), Builtins.resources())
-  let backends = options.backends ?? (yield* Backends.Backends)
-  const hosts = new Set<(url: string) => Backends.Handler | undefined>()
+  const given = options.backends ?? (yield* Backends.Backends)
+  const reached = new Set<Backends.Service>()
+  const hosts = new Set<Backends.Find>()
   const hosted = Backends.finding((target) => {
-    if ("service" in target) return undefined
     for (const find of hosts) {
-      const handler = find(target.url)
+      const handler = find(target)
       if (handler !== undefined) return handler
     }
     return undefined
-  }, () => backends)
+  }, () => given === Backends.none ? [...reached].at(-1) ?? given : given)
   const random = yield* Random.Random
   const tokens = new Tokens(storage, () => random.nextDoubleUnsafe())
   const rbac = new Rbac(storage)
@@ -351,10 +355,13 @@ const make = Effect.fnUntraced(function*(options: Options) {
     endWatches: (collection) => Effect.sync(() => hub.endAll(collection)),
     log: (after) => Effect.sync(() => storage.changesAfter(after ?? storage.compacted)),
     changes: changes.stream,
-    reach: (others) =>
-      Effect.sync(() => {
-        if (backends === Backends.none) backends = others
-      }),
+    reach: (backends) =>
+      Effect.asVoid(
+        Effect.acquireRelease(
+          Effect.sync(() => reached.add(backends)),
+          () => Effect.sync(() => reached.delete(backends))
+        )
+      ),
     host: (find) =>
       Effect.asVoid(
         Effect.acquireRelease(Effect.sync(() => hosts.add(find)), () => Effect.sync(() => hosts.delete(find)))

@@ -226,22 +226,25 @@ export const handlers = (
   otherwise: Service = none
 ): Service => {
   const map = known instanceof Map ? known as ReadonlyMap<string, Handler> : new Map(Object.entries(known))
-  return finding((target) => {
-    if ("service" in target) {
-      const { name, namespace, port = defaultPort } = target.service
-      return map.get(`${namespace}/${name}:${port}`) ?? map.get(`${namespace}/${name}`)
-    }
-    let best: string | undefined
-    for (const key of map.keys()) if (target.url.startsWith(key) && key.length > (best?.length ?? 0)) best = key
-    return best === undefined ? undefined : map.get(best)
-  }, () => otherwise)
+  return finding(among(map), () => otherwise)
+}
+
+/** The handler of a target, if there is one. */
+export type Find = (target: Target) => Handler | undefined
+
+/** Looks up the handler in a map with the keys of `handlers`. */
+export const among = (known: ReadonlyMap<string, Handler>): Find => (target) => {
+  if ("service" in target) {
+    const { name, namespace, port = defaultPort } = target.service
+    return known.get(`${namespace}/${name}:${port}`) ?? known.get(`${namespace}/${name}`)
+  }
+  let best: string | undefined
+  for (const key of known.keys()) if (target.url.startsWith(key) && key.length > (best?.length ?? 0)) best = key
+  return best === undefined ? undefined : known.get(best)
 }
 
 /** Looks up the handler of a target at every call. Calls without a handler go to `otherwise`. */
-export const finding = (
-  find: (target: Target) => Handler | undefined,
-  otherwise: () => Service
-): Service => {
+export const finding = (find: Find, otherwise: () => Service): Service => {
   const request = (call: Call): Request => ({
     method: call.method,
     path: pathOf({ ...call, query: [] }),

@@ -1,11 +1,11 @@
 /** `InProcess`: the servers of an operator as backends of the in-memory API server, without sockets. */
 import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
+import * as Scope from "effect/Scope"
 import * as Backends from "./Backends.ts"
 
 /** The part of an `ApiServer` that is needed here. */
 export interface Reachable {
-  readonly reach: (backends: Backends.Service) => Effect.Effect<void>
+  readonly host: (find: Backends.Find) => Effect.Effect<void, never, Scope.Scope>
 }
 
 /** The handlers of a server. */
@@ -41,12 +41,13 @@ const known = new WeakMap<object, Handlers>()
 /** Serves a handler under a key until the scope closes. */
 export type Serve = (key: string, handler: Backends.Handler) => Effect.Effect<void, never, Scope.Scope>
 
-/** Registers handlers for the Services or URLs of a server that was built without backends of its own. */
+/** Registers handlers for Services or URLs of a server, whatever other backends it has. */
 export const make = Effect.fnUntraced(function*(server: Reachable): Effect.fn.Return<Serve> {
   const handlers = known.get(server) ?? new Handlers()
   if (!known.has(server)) {
     known.set(server, handlers)
-    yield* server.reach(Backends.handlers(handlers.called))
+    // For as long as the server lives: others may serve when the one that comes first has left.
+    yield* Scope.provide(server.host(Backends.among(handlers.called)), yield* Scope.make())
   }
   return (key, handler) =>
     Effect.acquireRelease(

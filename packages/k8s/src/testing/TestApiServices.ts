@@ -4,8 +4,6 @@
  *
  * Under this layer an `ApiServiceServer` is reachable behind its Service at once, in virtual time. The aggregator still
  * requires the Service to exist: use `ApiService.install` with `localhost`, or apply the operator's manifests.
- *
- * It needs an `ApiServer` that was built without backends of its own.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

@@ -8,8 +8,7 @@
  * Manager.layer([controller]).pipe(Layer.provide(Webhook.layer(hooks, options)), Layer.provide(TestWebhooks.layer))
  * ```
  *
- * It needs an `ApiServer` that was built without backends of its own. A server that is also served over TCP calls only
- * these backends.
+ * Webhooks of others, at other Services, are called as they would be without this layer, also over TCP.
  */
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"

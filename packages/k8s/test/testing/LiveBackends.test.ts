@@ -1,9 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Effect, Stream } from "effect"
+import { CustomResource, CustomResourceVersions, KubeClient } from "@effect-operator/core"
+import { Deferred, Effect, Layer, Schema, Stream } from "effect"
 import * as Http from "node:http"
 import type { AddressInfo } from "node:net"
+import { ValidatingWebhookConfiguration } from "../../src/kinds/admissionregistration.v1.ts"
+import { ConfigMap } from "../../src/kinds/core.v1.ts"
+import { ApiServer } from "../../src/testing/ApiServer.ts"
 import * as Backends from "../../src/testing/Backends.ts"
+import * as HttpFacade from "../../src/testing/HttpFacade.ts"
 import * as LiveBackends from "../../src/testing/LiveBackends.ts"
+import * as TestClient from "../../src/testing/TestClient.ts"
+import * as TestCluster from "../../src/testing/TestCluster.ts"
 import * as Backend from "../conformance/Backend.ts"
 
 const stored = (kind: string, name: string, fields: object) =>
@@ -163,4 +170,66 @@ describe("LiveBackends", () => {
       yield* Effect.repeat(Effect.sleep("5 millis"), { until: () => ended > 0 })
       assert.strictEqual(ended, 1)
     }))
+})
+
+/** A hook that allows every ConfigMap, served over TCP and registered by its URL. */
+const hook = Effect.gen(function*() {
+  const allow = Backends.answering((body) => ({
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    response: { uid: (body as { readonly request: { readonly uid: string } }).request.uid, allowed: true }
+  }))
+  const { caBundle, received, url } = yield* Backend.start(allow)
+  const client = yield* KubeClient.KubeClient
+  yield* client.create(ValidatingWebhookConfiguration, {
+    metadata: { name: "maps" },
+    webhooks: [{
+      name: "maps.example.com",
+      clientConfig: { url: `${url}/maps`, caBundle },
+      rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }],
+      sideEffects: "None",
+      admissionReviewVersions: ["v1"]
+    }]
+  })
+  const make = (name: string) => client.create(ConfigMap, { metadata: { namespace: "default", name } })
+  return { make, received }
+})
+
+const facade = Layer.build(Layer.fresh(HttpFacade.layer({ http: true })))
+
+describe("a server that is served over TCP", () => {
+  it.live("calls hooks over TCP for as long as any facade of it is open", () =>
+    Effect.gen(function*() {
+      const { make, received } = yield* hook
+      yield* Effect.scoped(Effect.andThen(facade, make("a")))
+      // As the next start of an API server.
+      yield* Effect.scoped(Effect.gen(function*() {
+        yield* facade
+        yield* make("b")
+        yield* Effect.scoped(Effect.andThen(facade, make("c")))
+        yield* make("d")
+      }))
+      assert.lengthOf(received, 4)
+      assert.include((yield* Effect.flip(make("e"))).message, "connection refused")
+    }).pipe(Effect.provide(TestClient.layer.pipe(Layer.provideMerge(ApiServer.layer)))))
+
+  it.live("calls them also if others are served in this process", () => {
+    const common = { group: "example.com", kind: "Shelf", spec: Schema.Struct({ size: Schema.Int }) }
+    const [V1, V2] = [
+      CustomResource.make({ ...common, version: "v1" }),
+      CustomResource.make({ ...common, version: "v2" })
+    ]
+    const plain = { up: ({ spec }: typeof V1.Type) => ({ spec }), down: ({ spec }: typeof V2.Type) => ({ spec }) }
+    const Shelves = CustomResourceVersions.make({ steps: [CustomResourceVersions.between(V1, V2, plain)] })
+    return Effect.gen(function*() {
+      yield* facade
+      const { make, received } = yield* hook
+      yield* make("a")
+      assert.lengthOf(received, 1)
+      const client = yield* KubeClient.KubeClient
+      const key = { namespace: "default", name: "a" }
+      yield* client.create(V1, { metadata: key, spec: { size: 3 } })
+      assert.strictEqual((yield* client.get(V2, key)).spec.size, 3)
+    }).pipe(Effect.provide(TestCluster.layer({ resources: [Shelves] })))
+  })
 })

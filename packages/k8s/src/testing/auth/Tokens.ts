@@ -68,7 +68,8 @@ const memory = 1000
 export class Tokens {
   private readonly storage: Storage
   private readonly random: () => number
-  private readonly words = new Map<string, UserInfo>()
+  /** Static tokens; of several who trust one, the latest decides. */
+  private readonly words: Array<{ readonly word: string; readonly user: UserInfo }> = []
   private readonly verified = new Map<string, { readonly claims: JsonValue.JsonObject; user: UserInfo | undefined }>()
   private signingKey: Jwt.Key | undefined
 
@@ -79,9 +80,11 @@ export class Tokens {
 
   /** Accepts a static token for a user from now on; the result ends that. */
   trust(word: string, user: UserInfo): () => void {
-    this.words.set(word, known(user))
+    const trusted = { word, user: known(user) }
+    this.words.push(trusted)
     return () => {
-      this.words.delete(word)
+      const at = this.words.indexOf(trusted)
+      if (at >= 0) this.words.splice(at, 1)
     }
   }
 
@@ -117,7 +120,7 @@ export class Tokens {
     now: number,
     audiences: ReadonlyArray<string> = [audience]
   ): Result.Result<Authenticated, string> {
-    const word = this.words.get(token)
+    const word = this.words.findLast(({ word }) => word === token)?.user
     if (word !== undefined) {
       // Static tokens are only for the server itself.
       return audiences.includes(audience)

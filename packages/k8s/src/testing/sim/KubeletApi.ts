@@ -101,5 +101,7 @@ export const serve = Effect.fnUntraced(function*(options: Options): Effect.fn.Re
   const answer = handler(options)
   const server = yield* Effect.serviceOption(ApiServer)
   if (Option.isNone(server)) return
-  yield* server.value.host((url) => options.isServed(URL.parse(url)?.hostname ?? "") ? answer : undefined)
+  yield* server.value.host((target) =>
+    "url" in target && options.isServed(URL.parse(target.url)?.hostname ?? "") ? answer : undefined
+  )
 })

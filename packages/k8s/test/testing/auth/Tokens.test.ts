@@ -129,7 +129,11 @@ describe("Tokens", () => {
     const { user } = Result.getOrThrow(tokens.authenticate("word", now))
     assert.deepStrictEqual(user, { username: "jane", groups: ["dev", "system:authenticated"] })
     assert.strictEqual(why("word", now, ["x"]), "invalid bearer token")
+    const others = tokens.trust("word", { username: "joe", groups: [] })
     end()
+    end()
+    assert.strictEqual(Result.getOrThrow(tokens.authenticate("word", now)).user.username, "joe")
+    others()
     assert.strictEqual(why("word"), "invalid bearer token")
   })
 
