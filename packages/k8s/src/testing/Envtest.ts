@@ -225,13 +225,15 @@ export const clientLayer: Layer.Layer<KubeClient.KubeClient, never, Envtest> = L
 const findAssets = (options: Options) =>
   Effect.gen(function*() {
     const configured = yield* Effect.orDie(Config.option(Config.String("KUBEBUILDER_ASSETS")))
-    const folder = options.assets ?? Option.getOrUndefined(configured)
-    if (folder === undefined || folder === "") {
+    const named = options.assets ?? Option.getOrUndefined(configured)
+    if (named === undefined || named === "") {
       return yield* new EnvtestError({
         problem: "KUBEBUILDER_ASSETS is not set; set it to a folder with etcd and kube-apiserver, such as " +
           "the one that `setup-envtest use -p path` prints"
       })
     }
+    // The programs run in another folder.
+    const folder = Path.resolve(named)
     const has = (program: string) => Fs.existsSync(Path.join(folder, program))
     const wanted = ["etcd", apiServerProgram, ...(options.controllerManager === true ? [controllerManagerProgram] : [])]
     const missing = wanted.filter((program) => !has(program))

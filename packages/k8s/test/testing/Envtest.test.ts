@@ -25,3 +25,10 @@ for (const others of [[], ["kube-controller-manager"]]) {
       )
     }), 30_000)
 }
+
+it.live("the folder may be relative to that of the tests", () =>
+  Effect.gen(function*() {
+    const assets = Path.relative("", yield* programs("echo no; exit 7", ["etcd", "kube-apiserver"]))
+    const { message } = yield* Effect.flip(Effect.scoped(Layer.build(Envtest.layerOptions({ assets }))))
+    assert.match(message, /^(etcd|kube-apiserver) exited \(exit code 7\)\nno$/)
+  }), 30_000)
