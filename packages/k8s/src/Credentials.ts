@@ -77,6 +77,8 @@ export const basic = (username: string, password: Redacted.Redacted, also: Plain
 export const tokenFile = (file: string, also: Plain = {}, initial?: Redacted.Redacted): Credentials => {
   const source = FileSource.make(file, { what: "token file", problem: FileSource.tokenProblem })
   let last: { readonly text: string; readonly headers: Headers } | undefined
+  /** The problem that was logged: not once for each request. */
+  let told: string | undefined
   const toHeaders = (text: string): Headers => {
     if (last?.text !== text) last = { text, headers: redact({ ...also, ...bearer(text) }) }
     return last.headers
@@ -86,11 +88,14 @@ export const tokenFile = (file: string, also: Plain = {}, initial?: Redacted.Red
     fresh: Effect.map(source.fresh, toHeaders),
     headers: initial === undefined
       ? known
-      : Effect.catch(known, (error) =>
-        Effect.as(
-          Effect.logWarning(`${error.message}; using the token of the kubeconfig instead`),
+      : Effect.catch(known, ({ message }) => {
+        const isNews = message !== told
+        told = message
+        return Effect.as(
+          isNews ? Effect.logWarning(`${message}; using the token of the kubeconfig instead`) : Effect.void,
           toHeaders(Redacted.value(initial))
-        ))
+        )
+      })
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * `KubeConfigWriter`: writes new tokens of a user back into the kubeconfig file that they came from.
+ * `KubeConfigWriter`: writes new tokens of a user back into the kubeconfig file that they came from, and reads what
+ * others have written there.
  *
  * Comments and everything else stay unchanged. The file is replaced atomically, keeps its mode, and is locked as
  * kubectl locks it (`FILE.lock`), so that neither overwrites the other's changes.
@@ -11,6 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import * as Fs from "node:fs/promises"
 import { codeOf } from "./FileSource.ts"
+import type { RawUser } from "./KubeConfigDocument.ts"
 import type { Tokens } from "./Oidc.ts"
 
 export const saveTokens = (file: string, user: string, tokens: Tokens): Effect.Effect<void, Transport> =>
@@ -22,6 +24,26 @@ export const saveTokens = (file: string, user: string, tokens: Tokens): Effect.E
     }),
     () => attempt(file, () => replace(file, user, tokens)),
     (lock) => Effect.promise(() => Fs.rm(lock, { force: true }))
+  )
+
+/** The tokens of the user in the file; undefined if it cannot be read, or no longer has the user. */
+export const readTokens = (file: string, user: string): Effect.Effect<Partial<Tokens> | undefined> =>
+  Effect.orElseSucceed(
+    Effect.tryPromise(async () => {
+      const { parse } = await import("yaml")
+      const { users } = parse(await Fs.readFile(file, "utf8")) as {
+        readonly users?: ReadonlyArray<{ readonly name?: string; readonly user?: RawUser }>
+      }
+      const config = users?.find(({ name }) => name === user)?.user?.["auth-provider"]?.config
+      if (config === undefined || config === null) return undefined
+      const token = (name: string) => config[name] ? Redacted.make(config[name]) : undefined
+      const [idToken, refreshToken] = [token("id-token"), token("refresh-token")]
+      return {
+        ...(idToken === undefined ? {} : { idToken }),
+        ...(refreshToken === undefined ? {} : { refreshToken })
+      }
+    }),
+    () => undefined
   )
 
 const attempt = <A>(file: string, run: () => Promise<A>) =>

@@ -5,6 +5,9 @@
  * token. The new tokens are written back to the kubeconfig with `save`, because many providers accept a refresh token
  * only once: otherwise the next start would have to log in again. A failure to save them is only a warning.
  *
+ * For the same reason, tokens that somebody else has written there since (kubectl, another client of this user, a new
+ * login) are used instead of those that are known, whose refresh token may be used up.
+ *
  * No failure quotes the provider's response, which may contain a token.
  *
  * Source: client-go, plugin/pkg/client/auth/oidc/oidc.go; RFC 6749, section 6.
@@ -40,38 +43,85 @@ export interface Tokens {
   readonly refreshToken: Redacted.Redacted
 }
 
+/** Where the tokens are kept. */
+export interface Store {
+  /** Those that are there now; undefined if they cannot be read. */
+  readonly read: Effect.Effect<Partial<Tokens> | undefined>
+  readonly save: (tokens: Tokens) => Effect.Effect<void, Transport>
+}
+
+const isSame = (a: Partial<Tokens>, b: Partial<Tokens>): boolean =>
+  (["idToken", "refreshToken"] as const).every((name) => text(a[name]) === text(b[name]))
+
+const text = (token: Redacted.Redacted | undefined): string | undefined =>
+  token === undefined ? undefined : Redacted.value(token)
+
 /** The source: each run returns an id token that has not expired. */
-export const make = (
-  spec: Spec,
-  save: (tokens: Tokens) => Effect.Effect<void, Transport>
-): Effect.Effect<Credentials.Issued, Transport> => {
-  let { idToken, refreshToken } = spec
+export const make = (spec: Spec, { read, save }: Store): Effect.Effect<Credentials.Issued, Transport> => {
+  let known: Partial<Tokens> = tokensOf(spec)
+  /** What was in the store when it was last read or written: only another is news. */
+  let stored = known
   let used = false
-  return Effect.gen(function*() {
-    const now = yield* Clock.currentTimeMillis
-    const known = idToken === undefined ? undefined : expiryOf(Redacted.value(idToken))
-    // Only the first time: a second call means that this token was refused or is about to expire.
-    if (!used && idToken !== undefined && known !== undefined && known - defaults.expiryDelta > now) {
-      used = true
-      return { token: idToken, expiresAt: known }
-    }
+
+  /** Takes over what others have stored since, if they have. */
+  const look = Effect.map(read, (now) => {
+    if (now === undefined || isSame(now, stored)) return false
+    stored = now
+    known = now
+    used = false
+    return true
+  })
+
+  /** The known token, the first time: a second call means that it was refused or is about to expire. */
+  const unused = Effect.map(Clock.currentTimeMillis, (now): Credentials.Issued | undefined => {
+    const { idToken } = known
+    const expiresAt = idToken === undefined ? undefined : expiryOf(Redacted.value(idToken))
+    if (used || expiresAt === undefined || expiresAt - defaults.expiryDelta <= now) return undefined
+    used = true
+    return { token: idToken, expiresAt }
+  })
+
+  const renewed = Effect.suspend(() => {
+    const { refreshToken } = known
     if (refreshToken === undefined) {
-      return yield* refused(spec, "the id-token has expired, and there is no refresh-token: log in again")
+      return refused(spec, "the id-token has expired, and there is no refresh-token: log in again")
     }
-    return yield* refresh(spec, refreshToken, (tokens) => {
+    return refresh(spec, refreshToken, (tokens) => {
       used = true
-      idToken = tokens.idToken
-      refreshToken = tokens.refreshToken
+      known = tokens
       return Effect.as(
-        Effect.catch(
-          save(tokens),
-          (error) => Effect.logWarning(`${error.message}; after a restart you have to log in again`)
-        ),
-        { token: idToken, expiresAt: expiryOf(Redacted.value(idToken)) }
+        Effect.matchEffect(save(tokens), {
+          onSuccess: () =>
+            Effect.sync(() => {
+              stored = tokens
+            }),
+          onFailure: (error) => Effect.logWarning(`${error.message}; after a restart you have to log in again`)
+        }),
+        { token: tokens.idToken, expiresAt: expiryOf(Redacted.value(tokens.idToken)) }
       )
     })
   })
+
+  return Effect.gen(function*() {
+    const first = yield* unused
+    if (first !== undefined) return first
+    if (yield* look) {
+      const others = yield* unused
+      if (others !== undefined) return others
+    }
+    return yield* Effect.catch(renewed, (error) =>
+      // Somebody else may have used the refresh token at the same moment.
+      Effect.flatMap(look, (isNews) =>
+        isNews
+          ? Effect.flatMap(unused, (token) => token === undefined ? renewed : Effect.succeed(token))
+          : Effect.fail(error)))
+  })
 }
+
+const tokensOf = ({ idToken, refreshToken }: Spec): Partial<Tokens> => ({
+  ...(idToken === undefined ? {} : { idToken }),
+  ...(refreshToken === undefined ? {} : { refreshToken })
+})
 
 const refused = (spec: Spec, problem: string) =>
   Effect.fail(new Transport({ message: `the identity provider ${spec.issuer}: ${problem}` }))

@@ -239,7 +239,7 @@ const oidc = (from: Document, user: string, at: string, config: Readonly<Record<
     )
     const optional = (name: string) => config[name] ? secret(config[name]) : undefined
     const Oidc = yield* Effect.promise(() => import("./Oidc.ts"))
-    const { saveTokens } = yield* Effect.promise(() => import("./KubeConfigWriter.ts"))
+    const { readTokens, saveTokens } = yield* Effect.promise(() => import("./KubeConfigWriter.ts"))
     const ask: Effect.Effect<Credentials.Issued, Transport> = Oidc.make(
       {
         issuer,
@@ -249,7 +249,9 @@ const oidc = (from: Document, user: string, at: string, config: Readonly<Record<
         refreshToken: optional("refresh-token"),
         ca: ca?.text
       },
-      (tokens) => from.folder === undefined ? Effect.void : saveTokens(from.source, user, tokens)
+      from.folder === undefined
+        ? { read: Effect.undefined, save: () => Effect.void }
+        : { read: readTokens(from.source, user), save: (tokens) => saveTokens(from.source, user, tokens) }
     )
     return { ask }
   })

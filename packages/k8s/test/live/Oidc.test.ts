@@ -121,6 +121,26 @@ describe("Oidc", () => {
       assert.strictEqual(forms[2]?.["refresh_token"], "refresh-3")
     }))
 
+  it.live("uses what another client of the user has saved, whose refresh used up its own token", () =>
+    Effect.gen(function*() {
+      const { forms, server, state } = yield* provider
+      const path = yield* folder({ config: kubeconfig(server.url, { "refresh-token": "refresh-1" }) })
+      const file = Path.join(path, "config")
+      const first = yield* KubeConfig.load({ file })
+      const second = yield* KubeConfig.load({ file })
+      assert.lengthOf(forms, 1, "the second has read what the first has saved")
+      yield* first.credentials.fresh
+      yield* second.credentials.fresh
+      assert.strictEqual(yield* tokenOf(second), yield* tokenOf(first))
+      assert.deepStrictEqual(forms.map((form) => form["refresh_token"]), ["refresh-1", "refresh-2"])
+      // At the same moment: the provider takes the token of one of them, and the other goes on with what that one got.
+      state.pause = 100
+      const both = [Effect.exit(first.credentials.fresh), Effect.exit(second.credentials.fresh)]
+      yield* Effect.all(both, { concurrency: "unbounded" })
+      yield* second.credentials.fresh
+      yield* first.credentials.fresh
+    }))
+
   it.live("goes on where the kubeconfig is locked, and says what is wrong without a secret", () =>
     Effect.gen(function*() {
       const { server } = yield* provider
