@@ -18,6 +18,7 @@ import * as Effect from "effect/Effect"
 import * as Redacted from "effect/Redacted"
 import type * as Scope from "effect/Scope"
 import * as NodeCrypto from "node:crypto"
+import { setMaxListeners } from "node:events"
 import * as Tls from "node:tls"
 import type * as KubeConfig from "./KubeConfig.ts"
 import * as Http from "./live/Connections.ts"
@@ -87,8 +88,14 @@ const same = (a: Material, b: Material): boolean => a.ca === b.ca && a.cert === 
 export const make = (cluster: Cluster, options: Options = {}): Effect.Effect<Connections, never, Scope.Scope> =>
   Effect.gen(function*() {
     const living = new Set<Pools>()
+    const closing = new AbortController()
+    // As many listeners as processes, without Node's warning of a leak.
+    setMaxListeners(0, closing.signal)
     yield* Effect.addFinalizer(() =>
-      Effect.promise(() => Promise.all([...living].flatMap(({ unary, watch }) => [unary.destroy(), watch.destroy()])))
+      Effect.promise(() => {
+        closing.abort()
+        return Promise.all([...living].flatMap(({ unary, watch }) => [unary.destroy(), watch.destroy()]))
+      })
     )
     const { doubt, material } = source(cluster)
     const connect = yield* connector(cluster)
@@ -96,7 +103,7 @@ export const make = (cluster: Cluster, options: Options = {}): Effect.Effect<Con
     let refused: { readonly material: Material; readonly until: number } | undefined
 
     const open = (material: Material): Pools => {
-      const pools = openPools(cluster, material, options, connect)
+      const pools = openPools(cluster, material, options, connect, closing.signal)
       living.add(pools)
       current = { material, pools }
       return pools
@@ -206,7 +213,8 @@ const openPools = (
   cluster: Cluster,
   { ca, cert, key }: Material,
   options: Options,
-  connect: Connect
+  connect: Connect,
+  closing: AbortSignal
 ): Pools => {
   const millis = (name: "connectTimeout" | "headersTimeout" | "bodyTimeout" | "idleTimeout", times = 1) => {
     const wanted = times * Duration.toMillis(options[name] ?? defaults[name])
@@ -230,6 +238,10 @@ const openPools = (
     unary: connect(options.connections ?? defaults.connections, settings),
     // A proxy may hold back the headers until the first bytes of the body: a bookmark, which comes once a minute.
     watch: connect(null, { ...settings, headersTimeout: millis("headersTimeout", 2), bodyTimeout: 0 }),
-    processes: { ...settings, proxy: cluster.proxy === undefined ? undefined : Redacted.value(cluster.proxy) }
+    processes: {
+      ...settings,
+      proxy: cluster.proxy === undefined ? undefined : Redacted.value(cluster.proxy),
+      closing
+    }
   }
 }

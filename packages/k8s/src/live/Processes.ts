@@ -17,7 +17,7 @@ import type { WebSocket } from "@effect/platform-node/NodeWS"
 import * as Effect from "effect/Effect"
 import { Buffer } from "node:buffer"
 import type * as Http from "node:http"
-import { type Options, type Outgoing, unpermitted } from "./Connections.ts"
+import { aborted, type Options, type Outgoing, unpermitted } from "./Connections.ts"
 import { describing, type Outcome, toHeaders, toResponse } from "./Exchange.ts"
 import type { Head } from "./HttpResponse.ts"
 
@@ -33,9 +33,11 @@ export const defaults = {
 /** The server's address and TLS settings, and the proxy, if any. */
 export interface Settings extends Options {
   readonly proxy: string | undefined
+  /** Aborted when the client closes: then every process is abandoned. */
+  readonly closing: AbortSignal
 }
 
-const closing = "v5.channel.k8s.io"
+const ending = "v5.channel.k8s.io"
 const older = "v4.channel.k8s.io"
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, close: 255 } as const
@@ -54,6 +56,7 @@ export const begin = (
   let isOver = false
   let sent = false
   let socket: WebSocket | undefined
+  const { closing } = settings
   const output = { [channels.stdout]: [] as Array<Buffer>, [channels.stderr]: [] as Array<Buffer> }
   let status: Status | undefined
   let bytes = 0
@@ -63,10 +66,12 @@ export const begin = (
     if (isOver) return
     isOver = true
     clearTimeout(lingering)
+    closing.removeEventListener("abort", close)
     done(outcome)
     socket?.terminate()
   }
   const fail = (cause: unknown) => end(Effect.fail(describing(describe)(cause, sent)))
+  const close = () => fail(aborted)
   const finish = (status: Status) => {
     const text = (channel: 1 | 2) => Buffer.concat(output[channel]).toString("utf8")
     const body: Ended = { stdout: text(channels.stdout), stderr: text(channels.stderr), status }
@@ -117,7 +122,7 @@ export const begin = (
     const url = new URL(path, origin)
     url.protocol = origin.protocol === "https:" ? "wss:" : "ws:"
     const { servername, ...material } = tls
-    socket = new WebSocket(url, stdin === undefined ? [closing, older] : [closing], {
+    socket = new WebSocket(url, stdin === undefined ? [ending, older] : [ending], {
       ...material,
       ...(servername === undefined ? {} : { servername }),
       ...(agent === undefined ? {} : { agent }),
@@ -152,7 +157,7 @@ export const begin = (
       if (stdin !== undefined && response.statusCode === 403 && body.length === 0) {
         return fail(
           new Error(
-            `the server does not speak ${closing}, which can close standard input: use Kubernetes 1.30 or later`
+            `the server does not speak ${ending}, which can close standard input: use Kubernetes 1.30 or later`
           )
         )
       }
@@ -166,11 +171,14 @@ export const begin = (
     }
   }
 
-  connect().catch(fail)
+  closing.addEventListener("abort", close)
+  if (closing.aborted) close()
+  else connect().catch(fail)
   return () => {
     if (isOver) return
     isOver = true
     clearTimeout(lingering)
+    closing.removeEventListener("abort", close)
     socket?.on("error", () => {})
     socket?.terminate()
   }

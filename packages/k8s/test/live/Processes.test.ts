@@ -4,7 +4,7 @@ import { ClusterRole, ClusterRoleBinding, Pod } from "@effect-operator/k8s/kinds
 import { HttpFacade, type Kubelet, TestCluster } from "@effect-operator/k8s/testing"
 import { type WebSocket, WebSocketServer } from "@effect/platform-node/NodeWS"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Redacted, Schedule, type Scope, Stream } from "effect"
+import { Effect, Exit, Fiber, Layer, Redacted, Schedule, Scope, Stream } from "effect"
 import { Buffer } from "node:buffer"
 import * as Http from "node:http"
 import type * as Net from "node:net"
@@ -259,6 +259,19 @@ describe("Processes of a server that is played", () => {
       const fiber = yield* Effect.forkChild(run(url))
       yield* eventually(() => asked.length === 1)
       yield* Fiber.interrupt(fiber)
+      yield* eventually(() => open() === 0)
+    }))
+
+  it.live("when the client closes, so do the connections of its processes, and who waits is told", () =>
+    Effect.gen(function*() {
+      const { asked, open, url } = yield* scripted({})
+      const scope = yield* Scope.make()
+      const { client } = yield* Scope.provide(connect(cluster(url)), scope)
+      const running = Effect.provideService(PodExec.run(web, { command: ["ls"] }), KubeClient.KubeClient, client)
+      const fiber = yield* Effect.forkChild(Effect.flip(running))
+      yield* eventually(() => asked.length === 1)
+      yield* Scope.close(scope, Exit.void)
+      assert.strictEqual((yield* Fiber.join(fiber)).reason._tag, "Transport")
       yield* eventually(() => open() === 0)
     }))
 
