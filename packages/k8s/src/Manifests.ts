@@ -20,6 +20,7 @@ import * as ApiServiceServer from "./apiservice/ApiServiceServer.ts"
 import * as FrontProxy from "./apiservice/FrontProxy.ts"
 import * as Registration from "./apiservice/Registration.ts"
 import * as Crd from "./Crd.ts"
+import type { FileName } from "./manifests/fileNames.ts"
 import * as Lease from "./manifests/Lease.ts"
 import type { Manifest } from "./manifests/Manifest.ts"
 import * as Permissions from "./manifests/Permissions.ts"
@@ -237,7 +238,7 @@ export const ring = (options: Pick<Options, "name" | "controllers" | "leaderElec
   leaseOf(options)?.per === "ring" ? Ring.make(options.name, options.controllers, Workload.labelsOf(options.name)) : []
 
 /** The files without `kustomization.yaml`, in an order in which they can be applied. */
-const applied = (options: Options): Readonly<Record<string, ReadonlyArray<Manifest>>> => {
+const applied = (options: Options): Readonly<Partial<Record<FileName, ReadonlyArray<Manifest>>>> => {
   const workload = workloadOf(options)
   const configurations = webhooks(options)
   const registrations = apiServices(options)
@@ -268,21 +269,24 @@ const applied = (options: Options): Readonly<Record<string, ReadonlyArray<Manife
 /** All files by name: those to apply, and the `kustomization.yaml` that lists them. */
 export const files = (options: Options): Readonly<Record<string, ReadonlyArray<unknown>>> => {
   const all = applied(options)
-  const colon = options.image.lastIndexOf(":")
-  const tagged = colon > options.image.lastIndexOf("/")
   return {
     ...all,
     "kustomization.yaml": [{
       apiVersion: "kustomize.config.k8s.io/v1beta1",
       kind: "Kustomization",
       resources: Object.keys(all),
-      images: [
-        tagged
-          ? { name: options.image.slice(0, colon), newTag: options.image.slice(colon + 1) }
-          : { name: options.image }
-      ]
+      images: [imageOf(options.image)]
     }]
   }
+}
+
+/** An image as kustomize names it: `registry:5000/name:tag` or `name@sha256:…`. */
+const imageOf = (image: string) => {
+  const [tagged = "", digest] = image.split("@")
+  const colon = tagged.lastIndexOf(":")
+  const name = colon > tagged.lastIndexOf("/") ? tagged.slice(0, colon) : tagged
+  if (digest !== undefined) return { name, digest }
+  return name === tagged ? { name } : { name, newTag: tagged.slice(colon + 1) }
 }
 
 /** All manifests, in the order to apply them. */

@@ -535,6 +535,14 @@ it("the files hold everything a cluster needs, in an order in which it can be ap
   const [kustomization] = files["kustomization.yaml"] as ReadonlyArray<any>
   assert.deepStrictEqual(kustomization.resources, Object.keys(files).filter((file) => file !== "kustomization.yaml"))
   assert.deepStrictEqual(kustomization.images, [{ name: "example.com/widgets", newTag: "1" }])
+  const images = (image: string) => {
+    const [{ images }] = Manifests.files({ ...all, image })["kustomization.yaml"] as ReadonlyArray<any>
+    return images
+  }
+  assert.deepStrictEqual(images("registry:5000/widgets"), [{ name: "registry:5000/widgets" }])
+  assert.deepStrictEqual(images("registry:5000/widgets:1@sha256:ab"), [
+    { name: "registry:5000/widgets", digest: "sha256:ab" }
+  ])
   const documents = Yaml.parseAllDocuments(Manifests.format(files["rbac.yaml"]!)).map((document) => document.toJS())
   assert.deepStrictEqual(documents, JSON.parse(JSON.stringify(files["rbac.yaml"])))
   assert.strictEqual(Manifests.format(Manifests.stream(all)), Manifests.format(Manifests.stream(all)))

@@ -88,7 +88,7 @@ const kind = Command.make("kind", {
     "Creates the resource, reconciler, test and sample of another kind, and prints what to add to the existing sources."
   ),
   Command.withShortDescription("Add a kind and its controller"),
-  Command.withExamples([{ command: "effect-operator add kind Cache --group data.example.com --api-version v1alpha1" }])
+  Command.withExamples([{ command: "effect-operator add kind Shop --group shops.example.com --api-version v1alpha1" }])
 )
 
 const webhook = Command.make("webhook", { kind: name }, addWebhook).pipe(

@@ -14,6 +14,7 @@ import * as Option from "effect/Option"
 import * as Stdio from "effect/Stdio"
 import * as Stream from "effect/Stream"
 import * as Path from "node:path"
+import type * as Crd from "../Crd.ts"
 import { crdToSchema } from "../CrdToSchema.ts"
 import * as Definitions from "./Definitions.ts"
 import * as Failure from "./Failure.ts"
@@ -29,6 +30,12 @@ const textOf = Effect.fnUntraced(function*(file: string) {
 })
 
 const remedy = "Remove it first, or choose another place with --out"
+
+/** `Certificate.ts`; with the group if several groups have such a kind. */
+const fileOf = ({ spec: { group, names } }: Crd.Manifest, all: ReadonlyArray<Crd.Manifest>): string => {
+  const isTwice = all.filter(({ spec }) => spec.names.kind === names.kind).length > 1
+  return isTwice ? `${names.kind}.${group}.ts` : `${names.kind}.ts`
+}
 
 const run = Effect.fnUntraced(function*(options: {
   readonly file: string
@@ -59,7 +66,7 @@ const run = Effect.fnUntraced(function*(options: {
   if (out === undefined) return yield* Console.log(crdToSchema(chosen[0]!).trimEnd())
   const files = toFile
     ? { [Path.basename(out)]: crdToSchema(chosen[0]!) }
-    : Object.fromEntries(chosen.map((definition) => [`${definition.spec.names.kind}.ts`, crdToSchema(definition)]))
+    : Object.fromEntries(chosen.map((definition) => [fileOf(definition, chosen), crdToSchema(definition)]))
   const folder = toFile ? Path.dirname(out) : out
   for (const name of yield* Folder.create(folder, files, remedy)) yield* Console.log(Path.join(folder, name))
 })

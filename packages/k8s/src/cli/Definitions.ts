@@ -69,7 +69,7 @@ export const against = Effect.fnUntraced(function*(where: string, folder: string
     if (text === undefined) return yield* Failure.make(`${file} does not exist: give a file or folder with definitions`)
     return yield* parse(text, file)
   }
-  const path = Path.join(folder, fileName)
+  const path = Path.relative("", Path.join(folder, fileName)).replaceAll(Path.sep, "/")
   const text = yield* Processes.output("git", ["show", `${where}:./${path}`], { cwd: process.cwd() }).pipe(
     Effect.mapError(({ message }) =>
       Failure.make(`${where} is neither a file, nor a folder, nor a git commit that contains ${path}:\n${message}`)

@@ -21,10 +21,14 @@ export type Files = Readonly<Record<string, string>>
 /** The same, including binary files. */
 export type Contents = Readonly<Record<string, string | Uint8Array>>
 
-/** A file's text; undefined if it does not exist. */
+/**
+ * A file's text; undefined if it does not exist. Line ends are those that this program writes, even if git has checked
+ * it out with others.
+ */
 export const read = Effect.fnUntraced(function*(file: string) {
   const files = yield* FileSystem.FileSystem
   return yield* files.readFileString(file).pipe(
+    Effect.map((text): string | undefined => text.replaceAll("\r\n", "\n")),
     Effect.catchReason("PlatformError", "NotFound", () => Effect.undefined),
     Effect.mapError(Failure.ofFile("read", file))
   )

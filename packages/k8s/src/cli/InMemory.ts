@@ -16,6 +16,7 @@ import * as HttpFacade from "../testing/HttpFacade.ts"
 import * as SimControllers from "../testing/SimControllers.ts"
 import * as TestClient from "../testing/TestClient.ts"
 import * as Failure from "./Failure.ts"
+import { quoted } from "./quoted.ts"
 
 export const defaults = {
   /** How long the Pods of Jobs run. */
@@ -52,7 +53,7 @@ const announce = (url: string, file: string) =>
     `ready ${url}`,
     "",
     "  Try it:",
-    `    export KUBECONFIG=${file}`,
+    `    export KUBECONFIG=${quoted(file)}`,
     "    kubectl get namespaces",
     "    kubectl create deployment web --image=nginx --replicas=3 && kubectl rollout status deployment/web",
     "    kubectl get all",

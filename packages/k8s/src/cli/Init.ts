@@ -21,6 +21,7 @@ import * as LockFile from "./LockFile.ts"
 import * as Names from "./Names.ts"
 import * as Processes from "./Processes.ts"
 import * as Project from "./Project.ts"
+import { quoted } from "./quoted.ts"
 import * as Templates from "./Templates.ts"
 
 export const defaults = { group: "example.com", version: "v1" } as const
@@ -55,7 +56,7 @@ const unfinished = (folder: string, { before, message }: { readonly before: bool
   const remedy = missing
     ? "The registry does not have this framework: give a folder with its tarballs (made by `npm pack --workspaces`) " +
       "with --packages FOLDER."
-    : `The files are kept. To continue: cd ${folder} && npm install && npm run manifests`
+    : `The files are kept. To continue: cd ${quoted(folder)} && npm install && npm run manifests`
   return `${message}\n${remedy}\nTo start over, remove ${before ? "the files that were created" : folder} first.`
 }
 
@@ -63,7 +64,7 @@ const next = (folder: string, installed: boolean) =>
   Console.log([
     "",
     "Next:",
-    `  cd ${folder}`,
+    `  cd ${quoted(folder)}`,
     ...(installed ? [] : ["  npm install && npm run manifests"]),
     "  npm test               # the operator in virtual time",
     "  npm start              # on an in-memory cluster, restarted on every change",

@@ -2,15 +2,19 @@
  * `effect-operator manifests`: writes the manifests of a program, prints them, or checks that they are up to date.
  *
  * The same program gives the same files, byte for byte. When a changed definition is written, the command reports what
- * the change means for stored objects and for clients.
+ * the change means for stored objects and for clients. A file that the program no longer has is removed, and objects that
+ * are no longer in the manifests are named, because no `kubectl apply` deletes them: a hook that nobody serves any more
+ * would refuse every write.
  */
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
+import * as FileSystem from "effect/FileSystem"
 import * as Path from "node:path"
 import * as CrdDiff from "../CrdDiff.ts"
+import { fileNames } from "../manifests/fileNames.ts"
 import * as Definitions from "./Definitions.ts"
 import * as Description from "./Description.ts"
 import * as Failure from "./Failure.ts"
@@ -34,9 +38,35 @@ export const folder = Flag.String("out").pipe(
   Flag.withDefault(defaults.folder)
 )
 
+const kustomization = "kustomization.yaml"
+
+/** The files that this program has written before, and what is in them. */
+const written = Effect.fnUntraced(function*(folder: string) {
+  const text = yield* Folder.read(Path.join(folder, kustomization))
+  if (text === undefined) return {}
+  const found: Record<string, string> = {}
+  for (const { resources } of (yield* Definitions.documents(text, kustomization)) as ReadonlyArray<Kustomization>) {
+    for (const name of resources ?? []) {
+      // Somebody may have added other files or folders.
+      const isOwn = fileNames.some((own) => own === name)
+      const content = isOwn ? yield* Folder.read(Path.join(folder, name)) : undefined
+      if (content !== undefined) found[name] = content
+    }
+  }
+  return found
+})
+
+interface Kustomization {
+  readonly resources?: ReadonlyArray<string>
+}
+
+/** The files in the folder that the program no longer has. */
+const leftOver = (files: Folder.Files, folder: string) =>
+  Effect.map(written(folder), (before) => Object.keys(before).filter((name) => !(name in files)))
+
 /** The files that are out of date. */
 export const outdated = Effect.fnUntraced(function*(files: Folder.Files, folder: string) {
-  const names = Object.keys(files)
+  const names = [...Object.keys(files), ...yield* leftOver(files, folder)]
   const stale = yield* Effect.filter(
     names,
     (name) => Effect.map(Folder.read(Path.join(folder, name)), (text) => text !== files[name])
@@ -55,12 +85,53 @@ export const refuse = (files: ReadonlyArray<string>) =>
 /** Fails if a file is out of date. */
 export const check = (files: Folder.Files, folder: string) => Effect.flatMap(outdated(files, folder), refuse)
 
+interface Written {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+}
+
+/** All objects in files, by the words by which kubectl finds them. */
+const objectsIn = Effect.fnUntraced(function*(files: Folder.Files) {
+  const all = new Map<string, Written>()
+  for (const [file, text] of Object.entries(files)) {
+    if (file === kustomization) continue
+    for (const object of (yield* Definitions.documents(text, file)) as ReadonlyArray<Written>) {
+      const { kind, metadata: { name, namespace } } = object
+      all.set([kind.toLowerCase(), name, ...namespace === undefined ? [] : ["-n", namespace]].join(" "), object)
+    }
+  }
+  return all
+})
+
+/** What stays in clusters: definitions and namespaces are not named, since with them everything in them would go. */
+const stays = Effect.fnUntraced(function*(before: Folder.Files, after: Folder.Files) {
+  const kept = yield* objectsIn(after)
+  return [...yield* objectsIn(before)].flatMap(([words, { kind }]) =>
+    kept.has(words) || kind === "CustomResourceDefinition" || kind === "Namespace" ? [] : [words]
+  )
+})
+
 const write = Effect.fnUntraced(function*(description: Description.Description, folder: string) {
+  const files = yield* FileSystem.FileSystem
+  const earlier = yield* written(folder)
+  const gone = yield* leftOver(description.files, folder)
   const before = yield* Definitions.inFile(Path.join(folder, Definitions.fileName))
   const changes = before.length === 0 ? [] : Definitions.changes(before, description.definitions)
   for (const [name, text] of Object.entries(description.files)) {
     const file = Path.join(folder, name)
     yield* Console.log(`${(yield* Folder.put(file, text)).padEnd(9)} ${file}`)
+  }
+  for (const name of gone) {
+    const file = Path.join(folder, name)
+    yield* Effect.mapError(files.remove(file), Failure.ofFile("remove", file))
+    yield* Console.log(`${"removed".padEnd(9)} ${file}`)
+  }
+  const rest = yield* stays(earlier, description.files)
+  if (rest.length > 0) {
+    yield* Console.error(
+      ["No longer in the manifests, but still in every cluster that has them; delete them there:"]
+        .concat(rest.map((words) => `  kubectl delete ${words}`)).join("\n")
+    )
   }
   for (const line of CrdDiff.format(changes)) yield* Console.error(line)
   if (CrdDiff.breaking(changes).length > 0) {

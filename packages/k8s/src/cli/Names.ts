@@ -29,7 +29,15 @@ const label = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
 /** Names that the sources of a new kind import. */
 const taken = new Set(
   ("Action Cache Conditions Controller ConversionProof CustomResource CustomResourceVersions Deployment Effect KubeClient " +
-    "Layer LiveClient Manager Manifests ObjectStatus RbacProof Schema Sync TestClock TestCluster TestWebhooks Webhook")
+    "Layer LiveClient Manager Manifests ObjectStatus RbacProof Schema Simulation StoredVersions Sync TestClock " +
+    "TestCluster TestWebhooks Webhook").split(" ")
+)
+
+/** Words that cannot be a variable beside those of the sources: a kind's object is called as the kind in lower case. */
+const words = new Set(
+  ("arguments await break case catch class const continue debugger default delete do else enum eval export extends " +
+    "false finally for function if implements import in instanceof interface let new null operator package private " +
+    "protected public ready replicas return static super switch this throw true try typeof var void while with yield")
     .split(" ")
 )
 
@@ -47,6 +55,13 @@ export const kind = Effect.fnUntraced(function*({ group, kind, version }: Kind) 
   }
   if (taken.has(kind)) {
     return yield* refuse("the kind", kind, `is also a name that its sources import: choose ${kind}Config, or another`)
+  }
+  if (words.has(kind.toLowerCase())) {
+    return yield* refuse(
+      "the kind",
+      kind,
+      `is in lower case a word that its sources cannot use as a name: choose ${kind}Config, or another`
+    )
   }
   if (!group.includes(".") || group.length > 253 || !group.split(".").every((part) => label.test(part))) {
     return yield* refuse("the group", group, "must be a domain that you own, such as apps.example.com")

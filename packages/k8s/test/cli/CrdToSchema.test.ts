@@ -42,3 +42,13 @@ it.live("says what it cannot do, and what to do instead", () =>
       assert.include(err, says)
     }
   }))
+
+it.live("kinds of one name in two groups are two files", () =>
+  Effect.gen(function*() {
+    const namesake = JSON.parse(JSON.stringify(website).replaceAll("example.com", "example.org"))
+    const path = yield* folder({ "crds.yaml": `${both}---\n${Yaml.stringify(namesake)}` })
+    const out = Path.join(path, "kinds")
+    assert.isTrue((yield* Shell.run(["crd-to-schema", Path.join(path, "crds.yaml"), "--out", out])).ok)
+    assert.deepStrictEqual(Fs.readdirSync(out), ["Shop.ts", "Website.example.com.ts", "Website.example.org.ts"])
+    assert.include(Fs.readFileSync(Path.join(out, "Website.example.org.ts"), "utf8"), "example.org")
+  }))

@@ -39,6 +39,8 @@ it.effect("definitions to compare with come from a file, a folder or a commit", 
     assert.deepStrictEqual(yield* names(Path.join(path, "deploy"), "x"), ["websites.example.com"])
     assert.deepStrictEqual(yield* names(Path.join(path, "deploy/crd.yaml"), "x"), ["websites.example.com"])
     assert.include(yield* failure(names(path, "x")), "crd.yaml does not exist")
+    const absolute = yield* failure(names("no-such-branch", Path.resolve("deploy")))
+    assert.include(absolute, "a git commit that contains deploy/crd.yaml")
     const unknown = yield* failure(names("no-such-branch", "deploy"))
     assert.include(
       unknown,

@@ -38,3 +38,12 @@ it.effect("a file that cannot be read or written is named, with the reason", () 
     assert.match((yield* Effect.flip(Folder.read(path))).message, /^cannot read .*: EISDIR/)
     assert.isUndefined(yield* Folder.read(Path.join(path, "nothing")))
   })))
+
+it.effect("a file that git has checked out with other line ends has not changed", () =>
+  inFolder(Effect.fnUntraced(function*(path) {
+    const file = Path.join(path, "deploy/crd.yaml")
+    yield* Folder.put(file, "a\nb\n")
+    Fs.writeFileSync(file, "a\r\nb\r\n")
+    assert.strictEqual(yield* Folder.read(file), "a\nb\n")
+    assert.strictEqual(yield* Folder.put(file, "a\nb\n"), "unchanged")
+  })))

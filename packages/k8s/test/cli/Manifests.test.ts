@@ -57,3 +57,43 @@ it.live("a module that cannot be read is told of, with the reason", () =>
         assert.strictEqual(out, "")
       }), { concurrency: 2 })
   }), 60_000)
+
+it.live(
+  "a file that the program no longer has goes, and what stays in clusters is named",
+  () =>
+    Effect.gen(function*() {
+      const path = yield* folder({})
+      const out = Path.join(path, "deploy")
+      const at = (name: string) => Path.join(out, name)
+      yield* Shell.run(["manifests", main, "--out", out])
+      const listed = Fs.readFileSync(at("kustomization.yaml"), "utf8")
+      const more = listed.replace("  - rbac.yaml\n", "  - rbac.yaml\n  - webhooks.yaml\n  - own.yaml\n")
+      assert.notStrictEqual(more, listed)
+      Fs.writeFileSync(at("kustomization.yaml"), more)
+      Fs.writeFileSync(at("own.yaml"), "kind: ConfigMap\nmetadata: { name: own }\n")
+      Fs.writeFileSync(at("ring.yaml"), "kind: ConfigMap\nmetadata: { name: not-listed }\n")
+      Fs.writeFileSync(at("webhooks.yaml"), "kind: ValidatingWebhookConfiguration\nmetadata: { name: demo }\n")
+      Fs.appendFileSync(at("rbac.yaml"), "---\nkind: Role\nmetadata: { name: demo, namespace: shops }\n")
+
+      const stale = yield* Shell.run(["manifests", main, "--out", out, "--check"])
+      assert.isFalse(stale.ok)
+      assert.include(stale.err, at("webhooks.yaml"))
+      const { err, ok, out: said } = yield* Shell.run(["manifests", main, "--out", out])
+      assert.isTrue(ok)
+      assert.include(said, `removed   ${at("webhooks.yaml")}`)
+      assert.strictEqual(
+        err,
+        [
+          "No longer in the manifests, but still in every cluster that has them; delete them there:",
+          "  kubectl delete role demo -n shops",
+          "  kubectl delete validatingwebhookconfiguration demo"
+        ].join("\n")
+      )
+      assert.deepStrictEqual(
+        ["webhooks.yaml", "own.yaml", "ring.yaml"].map((name) => Fs.existsSync(at(name))),
+        [false, true, true]
+      )
+      assert.isTrue((yield* Shell.run(["manifests", main, "--out", out, "--check"])).ok)
+    }),
+  60_000
+)
