@@ -134,21 +134,49 @@ const find = (options: Options): Effect.Effect<ReadonlyArray<Document>, KubeConf
       return [yield* parse("the given kubeconfig", undefined, text)]
     }
     if (options.file !== undefined) return [yield* readDocument(Path.resolve(options.file))]
-    const { home, list } = yield* Config.all({ list: optional("KUBECONFIG"), home: optional("HOME") }).pipe(
-      Effect.mapError((error) =>
-        new KubeConfigError({ source: "environment", problem: error.message, remedy: "correct KUBECONFIG or HOME" })
-      )
-    )
-    const named = (list ?? "").split(Path.delimiter).filter((file) => file !== "").map((file) => Path.resolve(file))
-    if (named.length > 0) {
-      const present = yield* Effect.filter(named, exists)
-      return present.length > 0
-        ? yield* Effect.forEach(present, readDocument)
-        : yield* fail("$KUBECONFIG", undefined, `no such file: ${named.join(", ")}`, "correct or unset KUBECONFIG")
-    }
-    const standard = home === undefined ? undefined : Path.join(home, defaults.file)
-    return standard !== undefined && (yield* exists(standard)) ? [yield* readDocument(standard)] : []
+    const { named, standard } = yield* places
+    const present = yield* Effect.filter(named.length > 0 ? named : standard, exists)
+    return present.length > 0 || named.length === 0
+      ? yield* Effect.forEach(present, readDocument)
+      : yield* fail("$KUBECONFIG", undefined, `no such file: ${named.join(", ")}`, "correct or unset KUBECONFIG")
   })
+
+/** The files that `$KUBECONFIG` names, and the one in the home folder, which counts if there are none. */
+const places = Effect.gen(function*() {
+  const { home, list } = yield* Config.all({ list: optional("KUBECONFIG"), home: optional("HOME") }).pipe(
+    Effect.mapError((error) =>
+      new KubeConfigError({ source: "environment", problem: error.message, remedy: "correct KUBECONFIG or HOME" })
+    )
+  )
+  return {
+    named: (list ?? "").split(Path.delimiter).filter((file) => file !== "").map((file) => Path.resolve(file)),
+    standard: home === undefined ? [] : [Path.join(home, defaults.file)]
+  }
+})
+
+/**
+ * A value of `$KUBECONFIG` with which every client, kubectl included, uses this context: a new file in a folder, which
+ * names only the context, before the files that are read without it.
+ */
+export const pointing = Effect.fnUntraced(function*(
+  folder: string,
+  { context, file }: { readonly context: string; readonly file?: string | undefined }
+) {
+  const { named, standard } = yield* places
+  const pointer = Path.join(folder, "context")
+  const text = JSON.stringify({ apiVersion: "v1", kind: "Config", "current-context": context })
+  yield* Effect.tryPromise({
+    try: () => Fs.writeFile(pointer, text, { mode: 0o600 }),
+    catch: (cause) =>
+      new KubeConfigError({
+        source: pointer,
+        problem: `cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`,
+        remedy: "make the folder writable"
+      })
+  })
+  const files = file !== undefined ? [Path.resolve(file)] : named.length > 0 ? named : standard
+  return [pointer, ...files].join(Path.delimiter)
+})
 
 const exists = (file: string): Effect.Effect<boolean> =>
   Effect.promise(() => Fs.access(file).then(() => true, () => false))

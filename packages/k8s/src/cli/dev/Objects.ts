@@ -13,6 +13,7 @@ import * as FileSystem from "effect/FileSystem"
 import * as Schedule from "effect/Schedule"
 import * as Path from "node:path"
 import { resources } from "../../kinds/tables.ts"
+import * as KubeConfig from "../../KubeConfig.ts"
 import * as Definitions from "../Definitions.ts"
 import type { Kind } from "../Description.ts"
 import * as Failure from "../Failure.ts"
@@ -29,6 +30,10 @@ export interface Written {
   readonly kind: string
   readonly metadata: { readonly name: string; readonly namespace?: string }
 }
+
+/** Distinguishes an object from all others in a cluster. */
+export const idOf = ({ apiVersion, kind, metadata: { name, namespace = "" } }: Written): string =>
+  [apiVersion, kind, namespace, name].join(" ")
 
 /** The resource of an object: one of these, or a built-in one. */
 export const resourceOf = (
@@ -75,11 +80,14 @@ export const inFile = Effect.fnUntraced(function*(file: string) {
   return objects
 })
 
-/** Applies an object; `from` is its file, for messages. */
+/**
+ * Applies an object; `from` is its file, for messages. One that names no namespace gets this one if its kind needs one.
+ */
 export const apply = Effect.fnUntraced(function*(
   object: Written,
   kinds: ReadonlyArray<Kind>,
-  from: string
+  from: string,
+  namespace: string = KubeConfig.defaults.namespace
 ) {
   const client = yield* KubeClient.KubeClient
   const { apiVersion, kind, metadata } = object
@@ -89,7 +97,7 @@ export const apply = Effect.fnUntraced(function*(
       `${from}: ${kind} of ${apiVersion} is neither a built-in kind nor one that the operator declares in \`resources\``
     )
   }
-  const placed = resource.scope === "Cluster" ? metadata : { namespace: "default", ...metadata }
+  const placed = resource.scope === "Cluster" ? metadata : { namespace, ...metadata }
   const wanted = { ...object, metadata: placed }
   // An API that the operator serves itself may not support server-side apply.
   const plainly = client.create(resource, wanted).pipe(
@@ -107,5 +115,16 @@ export const apply = Effect.fnUntraced(function*(
       while: (error) => error.isRetryable
     }),
     Effect.mapError((error: KubeError) => Failure.make(`${from}: ${error.message}`))
+  )
+})
+
+/** Deletes an object that was applied before. */
+export const remove = Effect.fnUntraced(function*(object: Written, kinds: ReadonlyArray<Kind>) {
+  const client = yield* KubeClient.KubeClient
+  const resource = resourceOf(object, kinds)
+  if (resource === undefined) return
+  yield* client.delete(resource, object.metadata).pipe(
+    Effect.catchReason("KubeError", "NotFound", () => Effect.void),
+    Effect.mapError(({ message }) => Failure.make(message))
   )
 })

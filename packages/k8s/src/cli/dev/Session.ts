@@ -47,19 +47,24 @@ const say = line(36)
 const warn = line(33)
 
 /** Applies the samples that have changed since they were last applied. */
-const sampler = (target: Target.Target, places: ReadonlyArray<string>) => {
+export const sampler = (target: Target.Target, places: ReadonlyArray<string>) => {
   const applied = new Map<string, string>()
-  const files = Effect.map(Effect.forEach(places, Objects.filesOf), (lists) => lists.flat())
+  /** The files, and the folders that contain them. A place may be gone for a while. */
+  const followed = Effect.map(
+    Effect.forEach(places, (place) => Effect.orElseSucceed(Objects.filesOf(place), () => [])),
+    (lists) => [...places, ...lists.flat()]
+  )
   return {
-    files,
+    followed,
     apply: Effect.fnUntraced(function*({ kinds }: Description) {
-      for (const file of yield* files) {
+      for (const file of (yield* Effect.forEach(places, Objects.filesOf)).flat()) {
         for (const object of yield* Objects.inFile(file)) {
           const { kind, metadata: { name } } = object
+          const id = `${file} ${Objects.idOf(object)}`
           const text = JSON.stringify(object)
-          if (applied.get(`${file} ${kind} ${name}`) === text) continue
-          yield* Effect.provide(Objects.apply(object, kinds, file), target.client)
-          applied.set(`${file} ${kind} ${name}`, text)
+          if (applied.get(id) === text) continue
+          yield* Effect.provide(Objects.apply(object, kinds, file, target.namespace), target.client)
+          applied.set(id, text)
           yield* say(`applied ${kind} ${name} from ${file}`)
         }
       }
@@ -92,7 +97,7 @@ const forever = Effect.fnUntraced(function*(target: Target.Target, main: string,
   return yield* Loop.run<Processes.Spawner | FileSystem.FileSystem>({
     read: Descriptions.read(main),
     follow: (files, anything) =>
-      Effect.flatMap(samples.files, (more) => sources.follow([...files, ...more, main], anything)),
+      Effect.flatMap(samples.followed, (more) => sources.follow([...files, ...more, main], anything)),
     changed: Effect.map(sources.changed, (file) => Path.relative(process.cwd(), file)),
     install: (description) => target.install(description, say),
     start: (description) =>

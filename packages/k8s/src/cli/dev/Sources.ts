@@ -2,13 +2,15 @@
  * `Sources`: notices changes to a program's sources.
  *
  * It watches folders rather than files, since editors replace files; only the followed files count. While the program
- * cannot be read, every source file in those folders counts, as a missing file may be among them. Changes in quick
- * succession count as one, since editors and checkouts write in bursts.
+ * cannot be read, every source file in those folders counts, as a missing file may be among them. A folder may be
+ * replaced, too, as by the checkout of another branch. Changes in quick succession count as one, since editors and
+ * checkouts write in bursts.
  */
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
 import * as FileSystem from "effect/FileSystem"
 import type * as Duration from "effect/Duration"
+import * as Option from "effect/Option"
 import * as Queue from "effect/Queue"
 import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
@@ -45,14 +47,28 @@ export const make = (
     const changes = yield* Queue.sliding<string>(1)
     let followed = new Set<string>()
     let any = false
+    /** The watched folders, and what distinguishes each from another in its place. */
+    const folders = new Map<string, string>()
 
-    const counts = (file: string) => followed.has(file) || (any && isSource(file))
+    const identity = (folder: string) =>
+      Effect.map(
+        Effect.option(files.stat(folder)),
+        Option.match({
+          onNone: () => "",
+          onSome: ({ birthtime, dev, ino }) =>
+            [dev, Option.getOrUndefined(ino), Option.getOrUndefined(birthtime)?.getTime()].join(" ")
+        })
+      )
+    const counts = Effect.fnUntraced(function*(file: string) {
+      if (followed.has(file) || (any && isSource(file))) return true
+      return folders.has(file) && folders.get(file) !== (yield* identity(file))
+    })
     const watch = (folder: string) =>
       files.watch(folder).pipe(
         Stream.map(({ path }) => Path.resolve(folder, path)),
-        Stream.filter(counts),
+        Stream.filterEffect(counts),
         Stream.runForEach((file) => Queue.offer(changes, file)),
-        // A folder that is gone has no changes; the next `follow` watches it again.
+        // A folder that is gone has no changes; the next `follow` watches the one in its place.
         Effect.ignore
       )
     return {
@@ -60,7 +76,10 @@ export const make = (
         followed = new Set([...anything ? followed : [], ...names.map((name) => Path.resolve(name))])
         any = anything
         for (const folder of new Set([...followed].map((file) => Path.dirname(file)))) {
-          yield* FiberMap.run(watches, folder, watch(folder), { onlyIfMissing: true, startImmediately: true })
+          const now = yield* identity(folder)
+          const isSame = folders.get(folder) === now
+          folders.set(folder, now)
+          yield* FiberMap.run(watches, folder, watch(folder), { onlyIfMissing: isSame, startImmediately: true })
         }
       }),
       changed: burst(changes, quiet)

@@ -10,6 +10,7 @@
  * namespace for the operator's certificates, and nothing else. The operator runs as the kubeconfig's user.
  */
 import * as KubeClient from "@effect-operator/core/KubeClient"
+import { isTerminating } from "@effect-operator/core/KubeObject"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
@@ -24,6 +25,7 @@ import { CustomResourceDefinition } from "../../kinds/apiextensions.v1.ts"
 import { Deployment } from "../../kinds/apps.v1.ts"
 import { Namespace, Service } from "../../kinds/core.v1.ts"
 import { resources } from "../../kinds/tables.ts"
+import * as KubeConfig from "../../KubeConfig.ts"
 import * as LiveClient from "../../LiveClient.ts"
 import { ApiServer } from "../../testing/ApiServer.ts"
 import type * as Audit from "../../testing/auth/Audit.ts"
@@ -34,6 +36,7 @@ import * as InMemory from "../InMemory.ts"
 import * as Definitions from "../Definitions.ts"
 import type { Description } from "../Description.ts"
 import * as Failure from "../Failure.ts"
+import { quoted } from "../quoted.ts"
 import * as Apart from "./Apart.ts"
 import * as Beside from "./Beside.ts"
 import * as Health from "./Health.ts"
@@ -48,6 +51,8 @@ export interface Options {
 
 export interface Target {
   readonly client: Context.Context<KubeClient.KubeClient>
+  /** The namespace of objects that name none. */
+  readonly namespace: string
   /** Whether its API server calls the operator's hooks. */
   readonly asksHooks: boolean
   /** The port of this machine for hooks, unless another is chosen. */
@@ -66,14 +71,22 @@ export interface Target {
 
 type Say = (line: string) => Effect.Effect<void>
 
-/** Installs the definitions that have changed, one after the other, and reports what each change means. */
+/**
+ * Installs the definitions that have changed, or that somebody has deleted, one after the other, and reports what each
+ * change means.
+ */
 const definer = (client: Context.Context<KubeClient.KubeClient>) => {
   const installed = new Map<string, Crd.Manifest>()
   return Effect.fnUntraced(function*({ definitions }: Description, say: Say) {
     for (const definition of definitions) {
       const name = definition.metadata.name!
       const before = installed.get(name)
-      if (JSON.stringify(before) === JSON.stringify(definition)) continue
+      const kube = Context.get(client, KubeClient.KubeClient)
+      const isThere = Effect.map(
+        Effect.option(kube.get(CustomResourceDefinition, { name })),
+        Option.exists((there) => !isTerminating(there))
+      )
+      if (JSON.stringify(before) === JSON.stringify(definition) && (yield* isThere)) continue
       yield* Crd.installManifest(definition).pipe(
         Effect.provide(client),
         Effect.mapError(({ message }) => Failure.make(`the definition ${name} was not accepted: ${message}`))
@@ -112,32 +125,45 @@ const memory = Effect.fnUntraced(function*(port: number) {
     Stream.filter((line) => !told.has(line) && told.add(line).size > 0)
   )
   const applied = new Map<string, string>()
+  let placed: ReadonlyMap<string, Objects.Written> = new Map()
   return {
     client,
+    namespace: KubeConfig.defaults.namespace,
     asksHooks: true,
     webhooks,
     lacking,
     introduction: [
       `an in-memory cluster is running at ${facade.url}; in another terminal:`,
-      `  export KUBECONFIG=${file}`
+      `  export KUBECONFIG=${quoted(file)}`
     ],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
       operator = description
       told.clear()
       const port = Surroundings.webhooksPort(description, { webhooks }, process.env)
       yield* define(Beside.description(description, port), say)
+      const kept = new Map<string, Objects.Written>()
       for (const [name, text] of Object.entries(description.files)) {
+        if (!besides.includes(name)) continue
+        const objects = (yield* Definitions.documents(text, name)) as ReadonlyArray<Objects.Written>
+        for (const object of objects) kept.set(Objects.idOf(object), object)
         const wanted = `${port} ${text}`
-        if (!besides.includes(name) || applied.get(name) === wanted) continue
-        for (const object of yield* Definitions.documents(text, name)) {
-          yield* Effect.provide(
-            Objects.apply(Beside.object(object as Objects.Written, port), description.kinds, name),
-            client
-          )
+        if (applied.get(name) === wanted) continue
+        placed = new Map([...placed, ...kept])
+        for (const object of objects) {
+          yield* Effect.provide(Objects.apply(Beside.object(object, port), description.kinds, name), client)
         }
         yield* say(`applied ${name}`)
         applied.set(name, wanted)
       }
+      // The hooks that a program no longer has would refuse every write, and its old roles would allow too much.
+      for (const [id, object] of placed) {
+        // A namespace may contain objects of the user.
+        if (kept.has(id) || object.kind === Namespace.kind) continue
+        yield* Effect.provide(Objects.remove(object, description.kinds), client)
+        yield* say(`deleted ${object.kind} ${object.metadata.name}, which the manifests no longer have`)
+      }
+      for (const name of applied.keys()) if (!(name in description.files)) applied.delete(name)
+      placed = kept
     }),
     environment: Effect.fnUntraced(function*({ name, namespace }: Description) {
       const kubeconfig = Path.join(own, "kubeconfig")
@@ -218,9 +244,15 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
   }
   const file = Option.getOrUndefined(Option.map(kubeconfig, (file) => Path.resolve(file)))
   const name = Option.getOrUndefined(context)
-  const client = yield* Layer.build(LiveClient.layerOptions({ file, context: name })).pipe(
-    Effect.mapError(({ message }) => Failure.make(message))
+  const failed = Effect.mapError(({ message }: KubeConfig.KubeConfigError) => Failure.make(message))
+  const cluster = yield* failed(KubeConfig.load({ file, context: name }))
+  const client = yield* Layer.build(LiveClient.layerCluster(cluster))
+  const own = yield* Effect.mapError(
+    (yield* FileSystem.FileSystem).makeTempDirectoryScoped({ prefix: "effect-operator-" }),
+    Failure.ofFile("make", "a folder for the operator's kubeconfig")
   )
+  // Programs differ in how they choose a context, but all of them read $KUBECONFIG.
+  const kubeconfigs = name === undefined ? file : yield* failed(KubeConfig.pointing(own, { context: name, file }))
   const define = definer(client)
   const told = new Set<string>()
   let warned = false
@@ -238,6 +270,7 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
   })
   return {
     client,
+    namespace: cluster.namespace,
     asksHooks: false,
     webhooks: yield* Health.freePort,
     // Here the operator has the user's own permissions.
@@ -247,8 +280,8 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
     ],
     install: Effect.fnUntraced(function*(description: Description, say: Say) {
       yield* define(yield* apart(description, say), say)
-      if (warned) return
       if (serves(description)) yield* Effect.provide(ensureNamespace(description, say), client)
+      if (warned) return
       warned = true
       if (description.webhooks.length > 0) {
         yield* say("its admission webhooks are not registered, because the cluster cannot call this machine")
@@ -260,8 +293,9 @@ const live = Effect.fnUntraced(function*({ context, kubeconfig }: Options) {
     }),
     environment: () =>
       Effect.succeed({
-        ...(file === undefined ? {} : { KUBECONFIG: file }),
-        ...(name === undefined ? {} : { KUBE_CONTEXT: name })
+        ...(kubeconfigs === undefined ? {} : { KUBECONFIG: kubeconfigs }),
+        // That of the user's environment may be another.
+        KUBE_CONTEXT: name ?? ""
       })
   } satisfies Target
 })

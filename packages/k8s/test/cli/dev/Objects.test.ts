@@ -42,6 +42,8 @@ it.effect("applies objects, again too, and says which one was refused", () =>
       "x"
     )
     yield* client.get(ConfigMap, { namespace: "kube-system", name: "c" })
+    yield* Objects.apply({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "d" } }, [], "x", "kube-public")
+    yield* client.get(ConfigMap, { namespace: "kube-public", name: "d" })
     const refused = yield* Effect.flip(Objects.apply({ ...sample, spec: {} } as never, kinds, "samples/a.yaml"))
     assert.match(
       refused.message,

@@ -51,3 +51,42 @@ it.live("notices a change of what is followed, once for a burst, and of nothing 
     Fs.writeFileSync(at("new.ts"), "1")
     assert.strictEqual(yield* Fiber.join(second), at("new.ts"))
   }).pipe(Effect.provide(NodeServices.layer)))
+
+it.live("follows a folder that another has replaced, as the checkout of another branch and back does", () =>
+  Effect.gen(function*() {
+    const path = yield* folder({ "main.ts": "1", "lib/c.ts": "1" })
+    const at = (name: string) => Path.join(path, name)
+    const sources = yield* Sources.make("50 millis")
+    const next = Effect.forkChild(sources.changed, { startImmediately: true })
+    const settle = Effect.sleep("100 millis")
+
+    yield* sources.follow([at("main.ts"), at("lib/c.ts")], false)
+    yield* settle
+    const gone = yield* next
+    Fs.rmSync(at("lib"), { recursive: true })
+    yield* Fiber.join(gone)
+    // It cannot be read now.
+    yield* sources.follow([], true)
+    yield* settle
+    const back = yield* next
+    Fs.mkdirSync(at("lib"))
+    assert.strictEqual(yield* Fiber.join(back), at("lib"))
+    Fs.writeFileSync(at("lib/c.ts"), "2")
+    yield* sources.follow([at("main.ts"), at("lib/c.ts")], false)
+    yield* settle
+    const changed = yield* next
+    Fs.writeFileSync(at("lib/c.ts"), "3")
+    assert.strictEqual(yield* Fiber.join(changed), at("lib/c.ts"))
+
+    // Replaced at once, while something else changes.
+    const moved = yield* next
+    Fs.renameSync(at("lib"), at("old"))
+    Fs.cpSync(at("old"), at("lib"), { recursive: true })
+    Fs.writeFileSync(at("main.ts"), "2")
+    yield* Fiber.join(moved)
+    yield* sources.follow([at("main.ts"), at("lib/c.ts")], false)
+    yield* settle
+    const last = yield* next
+    Fs.writeFileSync(at("lib/c.ts"), "4")
+    assert.strictEqual(yield* Fiber.join(last), at("lib/c.ts"))
+  }).pipe(Effect.provide(NodeServices.layer)))

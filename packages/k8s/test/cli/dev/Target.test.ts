@@ -2,13 +2,15 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { CustomResource, CustomResourceVersions, KubeClient } from "@effect-operator/core"
 import { assert, it } from "@effect/vitest"
-import { Context, Effect, Layer, Option, Schema, Stream } from "effect"
+import { ConfigProvider, Context, Effect, Layer, Option, Schema, Stream } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Crd from "../../../src/Crd.ts"
 import type { Description } from "../../../src/cli/Description.ts"
 import * as Target from "../../../src/cli/dev/Target.ts"
+import { ValidatingWebhookConfiguration } from "../../../src/kinds/admissionregistration.v1.ts"
 import { CustomResourceDefinition } from "../../../src/kinds/apiextensions.v1.ts"
+import * as KubeConfig from "../../../src/KubeConfig.ts"
 import { ConfigMap, Namespace, Service } from "../../../src/kinds/core.v1.ts"
 import * as LiveClient from "../../../src/LiveClient.ts"
 import * as HttpFacade from "../../../src/testing/HttpFacade.ts"
@@ -133,3 +135,104 @@ it.live("it stays where the operator is deployed, or objects are stored in sever
     assert.include((yield* install)[0], "while that is stopped, reads as v2 fail")
     assert.strictEqual(yield* strategy, "Webhook")
   }).pipe(Effect.provide(cluster)))
+
+const twoContexts = (url: string) =>
+  JSON.stringify({
+    clusters: [
+      { name: "here", cluster: { server: url } },
+      { name: "elsewhere", cluster: { server: "http://127.0.0.1:1" } }
+    ],
+    contexts: [
+      { name: "chosen", context: { cluster: "here", namespace: "team-a" } },
+      { name: "current", context: { cluster: "elsewhere" } }
+    ],
+    "current-context": "current"
+  })
+
+it.live("the operator gets to the cluster of --context, however it finds its own", () =>
+  Effect.gen(function*() {
+    const { url } = yield* HttpFacade.HttpFacade
+    const path = yield* folder({ kubeconfig: twoContexts(url), "home/.kube/config": twoContexts(url) })
+    const file = Path.join(path, "kubeconfig")
+    const environments: ReadonlyArray<Readonly<Record<string, string>>> = [
+      { KUBECONFIG: `${Path.join(path, "absent")}:${file}`, HOME: path },
+      { HOME: Path.join(path, "home") },
+      { HOME: path, KUBE_CONTEXT: "current" }
+    ]
+    for (const [n, environment] of environments.entries()) {
+      const inIt = Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(environment)))
+      const kubeconfig = n < 2 ? Option.none() : Option.some(file)
+      const target = yield* inIt(Target.make({ context: Option.some("chosen"), kubeconfig, port: 0 }))
+      assert.strictEqual(target.namespace, "team-a")
+      const own = { ...environment, ...yield* target.environment(description) }
+      const { context, server } = yield* KubeConfig.load().pipe(
+        Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(own)))
+      )
+      assert.deepStrictEqual([context, server], ["chosen", url], JSON.stringify(environment))
+    }
+    const target = yield* Target.make({ context: Option.none(), kubeconfig: Option.some(file), port: 0 })
+    assert.deepStrictEqual(yield* target.environment(description), { KUBECONFIG: file, KUBE_CONTEXT: "" })
+  }).pipe(
+    Effect.provide(
+      HttpFacade.layer({ http: true }).pipe(Layer.provideMerge(TestCluster.layer()), Layer.merge(NodeServices.layer))
+    )
+  ))
+
+it.live("after a change there is what the program needs by then, and what somebody has deleted", () =>
+  Effect.gen(function*() {
+    const path = yield* folder({})
+    const kubeconfig = Path.join(path, "kubeconfig")
+    Fs.writeFileSync(kubeconfig, (yield* HttpFacade.HttpFacade).kubeconfig, { mode: 0o600 })
+    const target = yield* Target.make({ context: Option.none(), kubeconfig: Option.some(kubeconfig), port: 0 })
+    const plain = { ...description, definitions: [Crd.make(V1)] }
+    yield* target.install(plain, () => Effect.void)
+    const kube = yield* client
+    yield* kube.delete(CustomResourceDefinition, { name })
+    yield* target.install(plain, () => Effect.void)
+    yield* kube.get(CustomResourceDefinition, { name })
+    yield* target.install(description, () => Effect.void)
+    assert.strictEqual((yield* kube.get(Namespace, { name: "sites-system" })).metadata.name, "sites-system")
+  }).pipe(Effect.provide(cluster)))
+
+it.live("in memory, what the manifests no longer have goes: its hooks would refuse every write", () =>
+  Effect.gen(function*() {
+    const target = yield* Target.make({ context: Option.none(), kubeconfig: Option.none(), port: 0 })
+    const said: Array<string> = []
+    const install = (files: Readonly<Record<string, unknown>>) =>
+      target.install({
+        ...description,
+        definitions: [],
+        files: Object.fromEntries(Object.entries(files).map(([name, object]) => [name, JSON.stringify(object)]))
+      }, (line) => Effect.sync(() => void said.push(line)))
+    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "sites-system" } }
+    const hooks = {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      metadata: { name: "sites" },
+      webhooks: [{
+        name: "validate.maps.core",
+        clientConfig: { service: { ...service, path: "/validate" } },
+        rules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] }],
+        sideEffects: "None",
+        admissionReviewVersions: ["v1"]
+      }]
+    }
+    const kube = Context.get(target.client, KubeClient.KubeClient)
+    const make = kube.create(ConfigMap, { metadata: { namespace: "default", name: "a" } })
+    yield* install({ "rbac.yaml": namespace, "webhooks.yaml": hooks })
+    assert.include((yield* Effect.flip(make)).message, "failed calling webhook")
+    yield* install({ "webhooks.yaml": { ...hooks, metadata: { name: "other" } } })
+    assert.deepStrictEqual(
+      (yield* kube.listPage(ValidatingWebhookConfiguration)).items.map(({ metadata }) => metadata.name),
+      ["other"]
+    )
+    yield* install({})
+    yield* make
+    yield* kube.get(Namespace, { name: "sites-system" })
+    assert.deepStrictEqual(said.filter((line) => line.startsWith("deleted")), [
+      "deleted ValidatingWebhookConfiguration sites, which the manifests no longer have",
+      "deleted ValidatingWebhookConfiguration other, which the manifests no longer have"
+    ])
+    yield* install({ "webhooks.yaml": { ...hooks, metadata: { name: "other" } } })
+    yield* kube.get(ValidatingWebhookConfiguration, { name: "other" })
+  }).pipe(Effect.provide(NodeServices.layer)))
