@@ -1,4 +1,5 @@
 /** `Definitions`: CustomResourceDefinitions from files, folders and commits, for commands that compare them. */
+import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as FileSystem from "effect/FileSystem"
 import * as Path from "node:path"
@@ -59,7 +60,10 @@ export const inFile = Effect.fnUntraced(function*(file: string) {
   return text === undefined ? [] : yield* parse(text, file)
 })
 
-/** The definitions in a file, in a folder's `crd.yaml`, or in the `crd.yaml` of `folder` at a git commit. */
+/**
+ * The definitions in a file, in a folder's `crd.yaml`, or in the `crd.yaml` of `folder` at a git commit; none if the
+ * commit is older than the operator.
+ */
 export const against = Effect.fnUntraced(function*(where: string, folder: string) {
   const files = yield* FileSystem.FileSystem
   const info = yield* Effect.option(files.stat(where))
@@ -69,13 +73,18 @@ export const against = Effect.fnUntraced(function*(where: string, folder: string
     if (text === undefined) return yield* Failure.make(`${file} does not exist: give a file or folder with definitions`)
     return yield* parse(text, file)
   }
-  const path = Path.relative("", Path.join(folder, fileName)).replaceAll(Path.sep, "/")
-  const text = yield* Processes.output("git", ["show", `${where}:./${path}`], { cwd: process.cwd() }).pipe(
-    Effect.mapError(({ message }) =>
-      Failure.make(`${where} is neither a file, nor a folder, nor a git commit that contains ${path}:\n${message}`)
-    )
+  const cwd = Path.resolve(yield* Folder.Top)
+  const path = Path.relative(cwd, Path.resolve(folder, fileName)).replaceAll(Path.sep, "/")
+  const git = (...args: ReadonlyArray<string>) => Processes.output("git", args, { cwd })
+  const commit = yield* Effect.mapError(
+    git("rev-parse", "--verify", `${where}^{commit}`),
+    ({ message }) => Failure.make(`${where} is neither a file, nor a folder, nor a git commit:\n${message}`)
   )
-  return yield* parse(text, `${where}:${path}`)
+  if ((yield* git("ls-tree", "--name-only", commit.trim(), "--", `./${path}`)) === "") {
+    yield* Console.error(`${where} has no ${path}: all definitions are new`)
+    return []
+  }
+  return yield* parse(yield* git("show", `${commit.trim()}:./${path}`), `${where}:${path}`)
 })
 
 /** All changes from some definitions to others. Paths start with the kind. Removing a definition breaks everything. */

@@ -40,24 +40,31 @@ export const folder = Flag.String("out").pipe(
 
 const kustomization = "kustomization.yaml"
 
+/** The documents of a file, which somebody may have edited, or a merge left in conflict: then it has none. */
+const documents = (text: string, file: string) =>
+  Effect.map(
+    Effect.orElseSucceed(Definitions.documents(text, file), () => []),
+    (all) => all.filter((value): value is object => typeof value === "object" && value !== null)
+  )
+
 /** The files that this program has written before, and what is in them. */
 const written = Effect.fnUntraced(function*(folder: string) {
   const text = yield* Folder.read(Path.join(folder, kustomization))
   if (text === undefined) return {}
   const found: Record<string, string> = {}
-  for (const { resources } of (yield* Definitions.documents(text, kustomization)) as ReadonlyArray<Kustomization>) {
-    for (const name of resources ?? []) {
+  for (const { resources } of (yield* documents(text, kustomization)) as ReadonlyArray<Kustomization>) {
+    for (const name of Array.isArray(resources) ? resources as ReadonlyArray<unknown> : []) {
       // Somebody may have added other files or folders.
-      const isOwn = fileNames.some((own) => own === name)
-      const content = isOwn ? yield* Folder.read(Path.join(folder, name)) : undefined
-      if (content !== undefined) found[name] = content
+      const own = fileNames.find((own) => own === name)
+      const content = own === undefined ? undefined : yield* Folder.read(Path.join(folder, own))
+      if (own !== undefined && content !== undefined) found[own] = content
     }
   }
   return found
 })
 
 interface Kustomization {
-  readonly resources?: ReadonlyArray<string>
+  readonly resources?: unknown
 }
 
 /** The files in the folder that the program no longer has. */
@@ -86,8 +93,8 @@ export const refuse = (files: ReadonlyArray<string>) =>
 export const check = (files: Folder.Files, folder: string) => Effect.flatMap(outdated(files, folder), refuse)
 
 interface Written {
-  readonly kind: string
-  readonly metadata: { readonly name: string; readonly namespace?: string }
+  readonly kind?: string
+  readonly metadata?: { readonly name?: string; readonly namespace?: string }
 }
 
 /** All objects in files, by the words by which kubectl finds them. */
@@ -95,8 +102,9 @@ const objectsIn = Effect.fnUntraced(function*(files: Folder.Files) {
   const all = new Map<string, Written>()
   for (const [file, text] of Object.entries(files)) {
     if (file === kustomization) continue
-    for (const object of (yield* Definitions.documents(text, file)) as ReadonlyArray<Written>) {
-      const { kind, metadata: { name, namespace } } = object
+    for (const object of (yield* documents(text, file)) as ReadonlyArray<Written>) {
+      const { kind, metadata: { name, namespace } = {} } = object
+      if (typeof kind !== "string" || name === undefined) continue
       all.set([kind.toLowerCase(), name, ...namespace === undefined ? [] : ["-n", namespace]].join(" "), object)
     }
   }
@@ -115,7 +123,10 @@ const write = Effect.fnUntraced(function*(description: Description.Description, 
   const files = yield* FileSystem.FileSystem
   const earlier = yield* written(folder)
   const gone = yield* leftOver(description.files, folder)
-  const before = yield* Definitions.inFile(Path.join(folder, Definitions.fileName))
+  const before = yield* Effect.catch(
+    Definitions.inFile(Path.join(folder, Definitions.fileName)),
+    ({ message }) => Effect.as(Console.error(`changes of definitions are not reported: ${message}`), [])
+  )
   const changes = before.length === 0 ? [] : Definitions.changes(before, description.definitions)
   for (const [name, text] of Object.entries(description.files)) {
     const file = Path.join(folder, name)

@@ -1,9 +1,11 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import * as ChildProcess from "node:child_process"
 import * as Path from "node:path"
 import * as Yaml from "yaml"
 import * as Definitions from "../../src/cli/Definitions.ts"
+import * as Folder from "../../src/cli/Folder.ts"
 import * as Crd from "../../src/Crd.ts"
 import { Website } from "../../templates/src/website/resource.ts"
 import { folder } from "../support/folder.ts"
@@ -39,13 +41,19 @@ it.effect("definitions to compare with come from a file, a folder or a commit", 
     assert.deepStrictEqual(yield* names(Path.join(path, "deploy"), "x"), ["websites.example.com"])
     assert.deepStrictEqual(yield* names(Path.join(path, "deploy/crd.yaml"), "x"), ["websites.example.com"])
     assert.include(yield* failure(names(path, "x")), "crd.yaml does not exist")
-    const absolute = yield* failure(names("no-such-branch", Path.resolve("deploy")))
-    assert.include(absolute, "a git commit that contains deploy/crd.yaml")
     const unknown = yield* failure(names("no-such-branch", "deploy"))
-    assert.include(
-      unknown,
-      "no-such-branch is neither a file, nor a folder, nor a git commit that contains deploy/crd.yaml"
-    )
+    assert.include(unknown, "no-such-branch is neither a file, nor a folder, nor a git commit:")
+
+    const git = (...args: ReadonlyArray<string>) =>
+      ChildProcess.execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd: path })
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "before the operator")
+    git("tag", "before")
+    git("add", ".")
+    git("commit", "-q", "-m", "the operator")
+    const at = (where: string) => Effect.provideService(names(where, Path.join(path, "deploy")), Folder.Top, path)
+    assert.deepStrictEqual(yield* at("HEAD"), ["websites.example.com"])
+    assert.deepStrictEqual(yield* at("before"), [], "the first pull request")
   }).pipe(Effect.provide(NodeServices.layer)))
 
 it("a kind that is gone breaks everything; changes name the kind", () => {

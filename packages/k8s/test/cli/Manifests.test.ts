@@ -94,6 +94,14 @@ it.live(
         [false, true, true]
       )
       assert.isTrue((yield* Shell.run(["manifests", main, "--out", out, "--check"])).ok)
+      // A merge has left them in conflict.
+      const text = Fs.readFileSync(at("rbac.yaml"), "utf8")
+      const all = ["rbac.yaml", "crd.yaml", "kustomization.yaml"]
+      for (const name of all) Fs.writeFileSync(at(name), "<<<<<<< HEAD\n- a: {\n")
+      const again = yield* Shell.run(["manifests", main, "--out", out])
+      assert.isTrue(again.ok)
+      assert.include(again.err, "changes of definitions are not reported: ")
+      assert.strictEqual(Fs.readFileSync(at("rbac.yaml"), "utf8"), text)
     }),
   60_000
 )
