@@ -1,10 +1,10 @@
 /**
  * `Sources`: notices changes to a program's sources.
  *
- * It watches folders rather than files, since editors replace files; only the followed files count. While the program
- * cannot be read, every source file in those folders counts, as a missing file may be among them. A folder may be
- * replaced, too, as by the checkout of another branch. Changes in quick succession count as one, since editors and
- * checkouts write in bursts.
+ * It watches folders rather than files, since editors replace files; only the followed files count, and source files in
+ * a folder that is followed itself. While the program cannot be read, every source file in those folders counts, as a
+ * missing file may be among them. A folder may be replaced, too, as by the checkout of another branch. Changes in quick
+ * succession count as one, since editors and checkouts write in bursts.
  */
 import * as Effect from "effect/Effect"
 import * as FiberMap from "effect/FiberMap"
@@ -22,7 +22,7 @@ export const defaults = {
 } as const
 
 export interface Sources {
-  /** Follows these files from now on, and with `anything` all source files beside them. */
+  /** Follows these files and folders from now on, and with `anything` all source files beside them. */
   readonly follow: (files: ReadonlyArray<string>, anything: boolean) => Effect.Effect<void>
   /** Waits for a change since `follow`, and until it is quiet; returns one of the changed files. */
   readonly changed: Effect.Effect<string>
@@ -60,7 +60,7 @@ export const make = (
         })
       )
     const counts = Effect.fnUntraced(function*(file: string) {
-      if (followed.has(file) || (any && isSource(file))) return true
+      if (followed.has(file) || (isSource(file) && (any || followed.has(Path.dirname(file))))) return true
       return folders.has(file) && folders.get(file) !== (yield* identity(file))
     })
     const watch = (folder: string) =>
@@ -75,7 +75,10 @@ export const make = (
       follow: Effect.fnUntraced(function*(names: ReadonlyArray<string>, anything: boolean) {
         followed = new Set([...anything ? followed : [], ...names.map((name) => Path.resolve(name))])
         any = anything
-        for (const folder of new Set([...followed].map((file) => Path.dirname(file)))) {
+        const isFolder = (file: string) =>
+          Effect.map(Effect.option(files.stat(file)), Option.exists(({ type }) => type === "Directory"))
+        const own = yield* Effect.filter(followed, isFolder)
+        for (const folder of new Set([...followed].map((file) => Path.dirname(file)).concat(own))) {
           const now = yield* identity(folder)
           const isSame = folders.get(folder) === now
           folders.set(folder, now)

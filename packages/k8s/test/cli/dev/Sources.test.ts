@@ -90,3 +90,19 @@ it.live("follows a folder that another has replaced, as the checkout of another 
     Fs.writeFileSync(at("lib/c.ts"), "4")
     assert.strictEqual(yield* Fiber.join(last), at("lib/c.ts"))
   }).pipe(Effect.provide(NodeServices.layer)))
+
+it.live("a file that comes into a followed folder counts", () =>
+  Effect.gen(function*() {
+    const path = yield* folder({ "main.ts": "1" })
+    const samples = Path.join(path, "samples")
+    Fs.mkdirSync(samples)
+    const sources = yield* Sources.make("50 millis")
+    yield* sources.follow([Path.join(path, "main.ts"), samples], false)
+    yield* Effect.sleep("100 millis")
+    const next = yield* Effect.forkChild(sources.changed, { startImmediately: true })
+    Fs.writeFileSync(Path.join(samples, "notes.txt"), "1")
+    yield* Effect.sleep("100 millis")
+    assert.isUndefined(next.pollUnsafe())
+    Fs.writeFileSync(Path.join(samples, "a.yaml"), "1")
+    assert.strictEqual(yield* Fiber.join(next), Path.join(samples, "a.yaml"))
+  }).pipe(Effect.provide(NodeServices.layer)))
