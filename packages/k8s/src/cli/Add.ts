@@ -45,7 +45,7 @@ const addKind = Effect.fnUntraced(function*(options: {
   readonly version: string
 }) {
   const group = Option.getOrElse(options.group, () => Init.defaults.group)
-  const kind = yield* Names.kind({ kind: options.kind, group, version: options.version })
+  const kind = yield* Names.newKind({ kind: options.kind, group, version: options.version })
   const files = yield* Templates.ofKind(kind)
   yield* add(() => Effect.succeed({ files, remaining: Remaining.afterKind(kind) }))
 })

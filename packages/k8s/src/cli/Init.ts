@@ -81,7 +81,7 @@ const run = Effect.fnUntraced(function*(options: {
 }) {
   const { folder } = options
   const name = yield* Names.project(Path.basename(Path.resolve(folder)))
-  const kind = yield* Names.kind({
+  const kind = yield* Names.newKind({
     kind: yield* choose(options.kind, "Kind of the custom resource", Names.kindOf(name)),
     group: yield* choose(options.group, "API group, a domain that you own", defaults.group),
     version: options.version

@@ -56,13 +56,6 @@ export const kind = Effect.fnUntraced(function*({ group, kind, version }: Kind) 
   if (taken.has(kind)) {
     return yield* refuse("the kind", kind, `is also a name that its sources import: choose ${kind}Config, or another`)
   }
-  if (words.has(kind.toLowerCase())) {
-    return yield* refuse(
-      "the kind",
-      kind,
-      `is in lower case a word that its sources cannot use as a name: choose ${kind}Config, or another`
-    )
-  }
   if (!group.includes(".") || group.length > 253 || !group.split(".").every((part) => label.test(part))) {
     return yield* refuse("the group", group, "must be a domain that you own, such as apps.example.com")
   }
@@ -70,6 +63,18 @@ export const kind = Effect.fnUntraced(function*({ group, kind, version }: Kind) 
     return yield* refuse("the version", version, "must have a form such as v1, v1beta1 or v2alpha1")
   }
   return { group, kind, version }
+})
+
+/** As `kind`, for one whose sources are yet to be made. */
+export const newKind = Effect.fnUntraced(function*(wanted: Kind) {
+  if (words.has(wanted.kind.toLowerCase())) {
+    return yield* refuse(
+      "the kind",
+      wanted.kind,
+      `is in lower case a word that its sources cannot use as a name: choose ${wanted.kind}Config, or another`
+    )
+  }
+  return yield* kind(wanted)
 })
 
 /** The name of a project, which is also that of its Deployment and namespace. */
