@@ -1,12 +1,14 @@
 /**
- * `CustomBody`: decodes a body as a custom kind: coerces metadata, prunes unknown fields, fills in defaults.
+ * `CustomBody`: decodes a body as a custom kind: coerces metadata, prunes unknown fields, fills in defaults. What
+ * mutating admission has made of an object only gets defaults.
  *
  * Source: k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go.
  */
 import * as Result from "effect/Result"
 import type * as JsonValue from "../schema/JsonValue.ts"
+import * as ObjectMetaShape from "../schema/ObjectMetaShape.ts"
 import * as StructuralSchema from "../schema/StructuralSchema.ts"
-import { stringAt } from "./Plain.ts"
+import { at, stringAt } from "./Plain.ts"
 import * as StatusError from "./StatusError.ts"
 
 /** A body decoded as the resource's type. */
@@ -51,4 +53,19 @@ export const decoder = (
       unknown: [...unknown.filter(isOwn), ...pruned.unknown, ...unknown.filter((path) => !isOwn(path))]
     } satisfies Decoded
   )
+}
+
+/**
+ * Reads what mutating admission has made of an object: fills in defaults. Unknown fields stay until the object is read
+ * from the store, and nulls that the schema does not allow stay for validation to refuse. Metadata loses what is unknown
+ * or of a wrong type.
+ */
+export const adopted = (schema: StructuralSchema.Schema, object: JsonValue.JsonObject): JsonValue.JsonObject => {
+  const whole = { ...object, metadata: ObjectMetaShape.decodeLeniently(at(object, "metadata")) }
+  // Wrong types in embedded metadata are refused by validation.
+  const coerced = Result.match(StructuralSchema.coerceMetadata(schema, whole), {
+    onSuccess: ({ object }) => object,
+    onFailure: () => whole
+  })
+  return StructuralSchema.fillDefaults(schema, coerced) as JsonValue.JsonObject
 }

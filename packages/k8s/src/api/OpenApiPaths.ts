@@ -48,6 +48,8 @@ export const mediaTypes = (custom: boolean): ReadonlyArray<string> =>
     ? ["application/json", "application/yaml"]
     : ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
 
+const watchTypes = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]
+
 const patchTypes = ({ applies, custom }: Pick<Resource, "applies" | "custom">): ReadonlyArray<string> => [
   "application/json-patch+json",
   "application/merge-patch+json",
@@ -56,6 +58,8 @@ const patchTypes = ({ applies, custom }: Pick<Resource, "applies" | "custom">): 
 ]
 
 type Parameter = readonly [name: string, type: "string" | "boolean" | "integer"]
+
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => a < b ? -1 : a > b ? 1 : 0
 
 const listParameters: ReadonlyArray<Parameter> = [
   ["allowWatchBookmarks", "boolean"],
@@ -114,11 +118,17 @@ const render = (dialect: Dialect, resource: Resource, operation: Operation, kind
   const { action, answers, codes, id, method, parameters, reads } = operation
   const { custom, group, version } = resource
   const reference = (name: string) => ({ $ref: `${references[dialect]}${name}` })
-  const produced = mediaTypes(custom)
-  const consumed = method === "patch" ? patchTypes(resource) : dialect === "v2" && !custom ? ["*/*"] : produced
+  // Lists of built-in kinds can be watched; the builder of custom kinds does not say so.
+  const streamed = action === "list" && !custom ? watchTypes : []
+  const produced = [...mediaTypes(custom), ...streamed]
+  const consumed = method === "patch"
+    ? patchTypes(resource)
+    : dialect === "v2" && !custom
+    ? ["*/*"]
+    : mediaTypes(custom)
   const content = (types: ReadonlyArray<string>, name: string) =>
     Object.fromEntries(types.map((type) => [type, { schema: reference(name) }]))
-  const queries = parameters.map((parameter) => query(dialect, parameter))
+  const queries = parameters.toSorted(byName).map((parameter) => query(dialect, parameter))
   const required = method !== "delete"
   const responses = Object.fromEntries([
     ...codes.map(([code, description]) => [
@@ -187,7 +197,7 @@ const listing = (resource: Resource, id: string): Operation => ({
 })
 
 const ofCollection = (resource: Resource): ReadonlyArray<Operation> => {
-  const { kind, namespaced, schema, verbs } = resource
+  const { custom, kind, namespaced, schema, verbs } = resource
   const name = versionName(resource)
   const scope = namespaced ? "Namespaced" : ""
   return [
@@ -211,11 +221,16 @@ const ofCollection = (resource: Resource): ReadonlyArray<Operation> => {
           method: "delete",
           action: "deletecollection",
           id: `delete${name}Collection${scope}${kind}`,
-          parameters: [
-            ...listParameters.filter(([key]) => key !== "watch" && key !== "allowWatchBookmarks"),
-            ...deleteParameters
-          ],
-          reads: `${meta}DeleteOptions`,
+          ...(custom
+            // The builder of custom kinds knows only the options of a list.
+            ? { parameters: listParameters, reads: undefined }
+            : {
+              parameters: [
+                ...listParameters.filter(([key]) => key !== "watch" && key !== "allowWatchBookmarks"),
+                ...deleteParameters
+              ],
+              reads: `${meta}DeleteOptions`
+            }),
           answers: `${meta}Status`,
           codes: [ok]
         } as const
@@ -231,14 +246,14 @@ const ofObject = (
   schema: string,
   subresource: string
 ): ReadonlyArray<Operation> => {
-  const { kind, namespaced } = resource
+  const { custom, kind, namespaced } = resource
   const id = (verb: string) => `${verb}${versionName(resource)}${namespaced ? "Namespaced" : ""}${kind}${subresource}`
   const operations: ReadonlyArray<readonly [verb: string, operation: Operation]> = [
     ["get", {
       method: "get",
       action: "get",
       id: id("read"),
-      parameters: [],
+      parameters: custom ? [["resourceVersion", "string"]] : [],
       reads: undefined,
       answers: schema,
       codes: [ok]
@@ -277,11 +292,23 @@ const ofObject = (
       parameters: [...writeParameters, ["force", "boolean"]],
       reads: `${meta}Patch`,
       answers: schema,
-      codes: [ok, created]
+      codes: custom ? [ok] : [ok, created]
     }]
   ]
   return operations.filter(([verb]) => verbs.includes(verb)).map(([, operation]) => operation)
 }
+
+const has = (parameters: ReadonlyArray<Parameter>, [name]: Parameter): boolean =>
+  parameters.some(([other]) => other === name)
+
+const without = (parameters: ReadonlyArray<Parameter>, others: ReadonlyArray<Parameter>): ReadonlyArray<Parameter> =>
+  parameters.filter((parameter) => !has(others, parameter))
+
+/** The parameters of all operations of a path, which the path lists. */
+const common = ([first, ...others]: ReadonlyArray<Operation>): ReadonlyArray<Parameter> =>
+  first!.parameters.filter((parameter) => others.every(({ parameters }) => has(parameters, parameter)))
+
+const pretty: Parameter = ["pretty", "string"]
 
 /** The paths of a resource. `schemaOf` returns the schemas that subresources read and write. */
 export const of = (
@@ -299,12 +326,22 @@ export const of = (
   ): ReadonlyArray<readonly [string, JsonObject]> =>
     operations.length === 0 ? [] : [[path, {
       ...Object.fromEntries(
-        operations.map((operation) => [operation.method, render(dialect, resource, operation, kind)])
+        operations.map((operation) => [
+          operation.method,
+          render(
+            dialect,
+            resource,
+            { ...operation, parameters: without(operation.parameters, common(operations)) },
+            kind
+          )
+        ])
       ),
       parameters: [
-        ...["name", "namespace"].filter((name) => path.includes(`{${name}}`)).map((name) => inPath(dialect, name)),
-        query(dialect, ["pretty", "string"])
-      ]
+        ...["name", "namespace"].filter((name) => path.includes(`{${name}}`)).map((name) =>
+          [name, inPath(dialect, name)] as const
+        ),
+        ...[pretty, ...common(operations)].map((parameter) => [parameter[0], query(dialect, parameter)] as const)
+      ].sort(byName).map(([, parameter]) => parameter)
     }]]
   const everywhere = `list${versionName(resource)}${resource.kind}ForAllNamespaces`
   return [
@@ -317,7 +354,12 @@ export const of = (
       const schema = entry.name === "status" && resource.custom ? resource.schema : schemaOf(entry)
       return schema === undefined
         ? []
-        : item(`${base}/{name}/${entry.name}`, ofObject(resource, entry.verbs, schema, capital(entry.name)), entry)
+        : item(
+          `${base}/{name}/${entry.name}`,
+          ofObject(resource, entry.verbs, schema, capital(entry.name)),
+          // The builder of custom kinds names only them.
+          resource.custom ? resource : entry
+        )
     }),
     ...(namespaced && resource.verbs.includes("list") ? item(`${root}/${plural}`, [listing(resource, everywhere)]) : [])
   ]

@@ -106,6 +106,8 @@ export class WatchHub {
   private count = 0
   /** How often `endAll` was called, by collection, or "" for all. */
   private readonly endings = new Map<string, number>()
+  /** When `renew` was called last, by collection. */
+  private readonly beginnings = new Map<string, number>()
 
   constructor(storage: Storage, backlog: number = defaults.backlog) {
     this.storage = storage
@@ -161,7 +163,21 @@ export class WatchHub {
     Queue.endUnsafe(watcher.queue)
   }
 
-  /** Ends all watches of a collection, as when its definition is deleted or changed; without one, all watches. */
+  /**
+   * Ends all watches of a collection and forgets its changes so far, as when its definition is deleted or changed: its
+   * objects then get a new store, whose cache begins with what is there.
+   */
+  renew(collection: string): void {
+    this.beginnings.set(collection, this.storage.revision)
+    this.endAll(collection)
+  }
+
+  /** The revision from which on the changes of a collection are known. */
+  private beginningOf(collection: string): number {
+    return Math.max(this.storage.compacted, this.beginnings.get(collection) ?? 0)
+  }
+
+  /** Ends all watches of a collection; without one, all watches. */
   endAll(collection?: string): void {
     this.endings.set(collection ?? "", (this.endings.get(collection ?? "") ?? 0) + 1)
     const ending = collection === undefined ? [...this.watchers.values()] : [this.watchers.get(collection) ?? new Map()]
@@ -174,7 +190,8 @@ export class WatchHub {
   }
 
   /**
-   * The existing objects, or the changes since a revision, as events. `undefined` if that part of the log is compacted.
+   * The existing objects, or the changes since a revision, as events. `undefined` if these changes are not known any
+   * more.
    */
   private firstEvents(options: WatchOptions): Array<WireEvent> | undefined {
     const { collection, matches, namespace, since } = options
@@ -183,7 +200,7 @@ export class WatchHub {
       const objects = keys.map(get)
       return (matches === undefined ? objects : objects.filter(matches)).map((object) => ({ type: "ADDED", object }))
     }
-    if (since < this.storage.compacted) return undefined
+    if (since < this.beginningOf(collection)) return undefined
     const events: Array<WireEvent> = []
     for (const change of this.storage.changesAfter(since, collection)) {
       if (namespace !== "" && namespace !== change.namespace) continue
@@ -196,7 +213,10 @@ export class WatchHub {
   private start(options: WatchOptions, queue: Watcher["queue"], endings: number): Watcher | undefined {
     const events = this.firstEvents(options)
     if (events === undefined) {
-      const { body } = StatusError.tooOldResourceVersion(String(options.since), String(this.storage.compacted))
+      const { body } = StatusError.tooOldResourceVersion(
+        String(options.since),
+        String(this.beginningOf(options.collection))
+      )
       Queue.offerUnsafe(queue, { type: "ERROR", object: body })
       Queue.endUnsafe(queue)
       return undefined

@@ -70,8 +70,14 @@ export interface Decoded {
   readonly unknown: ReadonlyArray<string>
 }
 
-/** Decodes metadata. Fails with the error of Go's decoder. */
-export const decode = (value: unknown): Result.Result<Decoded, string> => {
+/** Decodes metadata. Fails with the error of Go's decoder, which gets the fields in order of their names. */
+export const decode = (value: unknown): Result.Result<Decoded, string> =>
+  Result.match(decodeInOrder(value), {
+    onSuccess: Result.succeed,
+    onFailure: () => decodeInOrder(sorted(value))
+  })
+
+const decodeInOrder = (value: unknown): Result.Result<Decoded, string> => {
   const unknown: Array<string> = []
   try {
     const metadata = read(objectMeta, value, "", "", unknown)
@@ -81,6 +87,24 @@ export const decode = (value: unknown): Result.Result<Decoded, string> => {
     throw error
   }
 }
+
+const sorted = (value: unknown): unknown =>
+  JsonValue.isArray(value)
+    ? value.map(sorted)
+    : JsonValue.isObject(value)
+    ? Object.fromEntries(Object.keys(value).sort().map((key) => [key, sorted(value[key])]))
+    : value
+
+/** Decodes metadata field by field, without those of a wrong type and unknown ones. */
+export const decodeLeniently = (value: unknown): JsonValue.JsonObject =>
+  JsonValue.isObject(value)
+    ? Object.assign(
+      {},
+      ...Object.entries(value).map(([key, item]) =>
+        Result.match(decodeInOrder({ [key]: item }), { onSuccess: ({ metadata }) => metadata, onFailure: () => ({}) })
+      )
+    )
+    : {}
 
 class WrongType extends Error {}
 

@@ -7,6 +7,7 @@ import { auth } from "./statements/auth.ts"
 import { authentication } from "./statements/authentication.ts"
 import { celRules } from "./statements/cel.ts"
 import { controllers } from "./statements/controllers.ts"
+import { combinations } from "./statements/combinations.ts"
 import { conversion } from "./statements/conversion.ts"
 import { create } from "./statements/create.ts"
 import { customResources } from "./statements/customresources.ts"
@@ -58,6 +59,7 @@ export const suite: ReadonlyArray<Statement> = [
   ...auth,
   ...authentication,
   ...celRules,
+  ...combinations,
   ...controllers,
   ...conversion,
   ...create,

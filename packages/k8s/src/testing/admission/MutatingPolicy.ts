@@ -20,7 +20,9 @@ import { ListValue, MapValue, ObjectValue, type Value } from "../../cel/Values.t
 import { quote } from "../../schema/FieldError.ts"
 import * as JsonValue from "../../schema/JsonValue.ts"
 import * as Admission from "../Admission.ts"
+import * as Checking from "../apply/Checking.ts"
 import * as Merging from "../apply/Merging.ts"
+import * as Problems from "../apply/Problems.ts"
 import { fieldType, type Type } from "../apply/Types.ts"
 import { apiVersionOf } from "../server/Registry.ts"
 import * as Ownership from "../server/verbs/Ownership.ts"
@@ -118,6 +120,11 @@ const merged = ({ kind, object, resource }: Seen, value: Value): Patched => {
   if ("fault" in made) return Result.fail(made.fault)
   const type = Ownership.typeOf(resource)
   const config = { ...objectAt(made.json), apiVersion: apiVersionOf(kind), kind: kind.kind }
+  const problems = Checking.problems(type, config, "refused")
+  if (problems.length > 0) {
+    const why = `failed to convert patch object to typed object: ${Problems.message(problems)}`
+    return Result.fail(`error applying patch: ${why}`)
+  }
   const found = atomics(type, config, "")
   if (found.length > 0) {
     const where = found.join(", ")
@@ -158,9 +165,9 @@ const patchedBy = ({ object }: Seen, value: Value): Patched => {
 const read = ({ attributes, kind, resource }: Seen, value: unknown): Result.Result<KubeObject, string> => {
   const typed = { ...objectAt(value), apiVersion: apiVersionOf(kind), kind: kind.kind }
   if (!Matching.bringsObjects(resource, attributes.subresource)) return Result.succeed(asObject(typed))
-  const decoded = resource.decode({ ...typed, metadata: objectAt(value, "metadata") })
+  const decoded = resource.adopt({ ...typed, metadata: objectAt(value, "metadata") })
   return Result.isSuccess(decoded)
-    ? Result.succeed(asObject(decoded.success.object))
+    ? Result.succeed(asObject(decoded.success))
     : Result.fail(decoded.failure.body.message ?? "")
 }
 

@@ -5,7 +5,8 @@
  * only those that were called before, have the reinvocation policy `IfNeeded`, and after which the object was changed.
  * Validating webhooks are called concurrently; if several refuse, the first in order is reported.
  *
- * A patched object is decoded again as if a client had sent it: unknown fields are dropped, and defaults are filled in.
+ * A patched object gets defaults again. Of built-in kinds, unknown fields are dropped; custom objects keep them until
+ * they are read from the store, so later webhooks see them.
  *
  * Source: k8s.io/apiserver/pkg/admission/plugin/webhook/{generic,mutating,validating}.
  */
@@ -116,6 +117,13 @@ const patched = (
 
 const scheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"
 
+/** Why a custom object whose apiVersion changed cannot be converted back. */
+const unconvertible = (kind: Admission.Kind, apiVersion: string, name: string): string =>
+  apiVersion.startsWith(`${kind.group}/`)
+    ? `request to convert CR from an invalid group/version: ${apiVersion}`
+    : `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${name} is unstructured and is not suitable for ` +
+      `converting to ${FieldError.quote(apiVersionOf(kind))}`
+
 /** The fault of a patched object whose kind or version changed. */
 const kindFault = (
   { kind, resource }: AdmissionReview.Seen,
@@ -127,8 +135,9 @@ const kindFault = (
   const name = stringAt(value, "kind") || kind.kind
   if (apiVersion === own && name === kind.kind) return undefined
   if (resource.custom !== undefined) {
+    if (apiVersion !== own) return StatusError.plain(unconvertible(kind, apiVersion, name))
     // Any object can be decoded as a custom one; validation checks its kind.
-    return name === kind.kind ? undefined : StatusError.invalid(name, kind.group, stringAt(value, "metadata", "name"), [
+    return StatusError.invalid(name, kind.group, stringAt(value, "metadata", "name"), [
       FieldError.invalid("kind", name, `must be ${kind.kind}`)
     ])
   }
@@ -159,8 +168,8 @@ const read = (
   if (fault !== undefined) return refuse(fault)
   const typed = { ...value, apiVersion: apiVersionOf(kind), kind: kind.kind }
   if (!Matching.bringsObjects(resource, seen.attributes.subresource)) return Effect.succeed(asObject(typed))
-  const decoded = resource.decode({ ...typed, metadata: objectAt(value, "metadata") })
-  if (Result.isSuccess(decoded)) return Effect.succeed(asObject(decoded.success.object))
+  const decoded = resource.adopt({ ...typed, metadata: objectAt(value, "metadata") })
+  if (Result.isSuccess(decoded)) return Effect.succeed(asObject(decoded.success))
   const { message = "" } = decoded.failure.body
   const said = `cannot be handled as a ${kind.kind}: `
   return refuse(StatusError.internal(message.slice(Math.max(0, message.indexOf(said) + said.length))))

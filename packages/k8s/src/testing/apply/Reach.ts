@@ -21,31 +21,13 @@ const except = (...paths: ReadonlyArray<string>): Filter => {
   return (set) => FieldSet.isEmpty(set) ? set : FieldSet.differenceBelow(set, excluded)
 }
 
-/** Only the given fields, those below them, and those above them. `*` is any element. */
-const only = (...paths: ReadonlyArray<string>): Filter => {
-  const wanted = paths.map((path) => path.split("."))
-  return (set) => included(set, wanted)
-}
-
-const included = (set: FieldSet.FieldSet, wanted: ReadonlyArray<ReadonlyArray<string>>): FieldSet.FieldSet => {
-  if (wanted.some((path) => path.length === 0)) return set
-  const out = new Map<PathElement.PathElement, FieldSet.Node>()
-  for (const [element, { below, member }] of set) {
-    const rest = wanted.filter(([step]) => step === "*" || step === PathElement.fieldName(element))
-      .map((path) => path.slice(1))
-    if (rest.length === 0) continue
-    const kept = below === undefined ? FieldSet.empty : included(below, rest)
-    if (member || kept.size > 0) out.set(element, { member, below: kept.size === 0 ? undefined : kept })
-  }
-  return out
-}
-
 const exceptStatus = except("status")
 const exceptSpec = except("spec")
 const exceptMetadata = except("metadata", "spec")
 
 /** Status endpoints that reset more than the spec. */
 const statuses: Readonly<Record<string, Filter>> = {
+  "apiservices.apiregistration.k8s.io": exceptMetadata,
   "certificatesigningrequests.certificates.k8s.io": except("spec", "status.conditions"),
   "customresourcedefinitions.apiextensions.k8s.io": exceptMetadata,
   "deployments.apps": except("spec", "metadata.labels"),
@@ -60,15 +42,12 @@ const statuses: Readonly<Record<string, Filter>> = {
   "volumeattachments.storage.k8s.io": exceptMetadata
 }
 
-const resized = ["containers", "initContainers"].flatMap((list) => [
-  `spec.${list}.*.resources`,
-  `spec.${list}.*.resizePolicy`
-])
-
-/** Subresources of built-in kinds other than the status, by collection and subresource. */
+/**
+ * Subresources of built-in kinds other than the status, by collection and subresource. The storage of `resize` and
+ * `ephemeralcontainers` of a Pod does not offer the filters that their strategies have, so these reset nothing.
+ */
 const others: Readonly<Record<string, Readonly<Record<string, Filter>>>> = {
   namespaces: { finalize: exceptStatus },
-  pods: { ephemeralcontainers: only("spec.ephemeralContainers"), resize: only(...resized) },
   "certificatesigningrequests.certificates.k8s.io": {
     "": except("spec", "status"),
     approval: except("spec", "status.certificate")

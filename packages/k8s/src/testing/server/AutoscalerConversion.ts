@@ -218,6 +218,14 @@ const isCpu = (metric: unknown, aspect: Aspect): boolean =>
 const list = (name: string, items: ReadonlyArray<unknown>): Readonly<Record<string, string>> =>
   items.length === 0 ? {} : { [prefix + name]: JSON.stringify(items) }
 
+/** A condition as v1 writes it. */
+const conditionToV1 = (condition: unknown): Object_ => ({
+  type: at(condition, "type"),
+  status: at(condition, "status"),
+  lastTransitionTime: at(condition, "lastTransitionTime") ?? null,
+  ...given({ reason: at(condition, "reason"), message: at(condition, "message") })
+})
+
 /** A v2 autoscaler in v1. */
 export const toV1 = (autoscaler: KubeObject): KubeObject => {
   const { behavior, metrics, ...spec } = objectAt(autoscaler, "spec")
@@ -232,7 +240,7 @@ export const toV1 = (autoscaler: KubeObject): KubeObject => {
       ...list("metrics", others.map(metricToV1("target"))),
       ...(behavior === undefined ? {} : { [`${prefix}behavior`]: JSON.stringify(behaviorToV1(behavior)) }),
       ...list("current-metrics", arrayAt(currentMetrics).map(metricToV1("current"))),
-      ...list("conditions", arrayAt(conditions))
+      ...list("conditions", arrayAt(conditions).map(conditionToV1))
     }),
     spec: given({ ...spec, targetCPUUtilizationPercentage: at(cpu, "resource", "target", "averageUtilization") }),
     ...(at(autoscaler, "status") === undefined ? {} : {
@@ -280,6 +288,12 @@ export const otherMetrics = (autoscaler: object): ReadonlyArray<unknown> | undef
   const metrics = said(autoscaler, "metrics", ["Spec", "metrics"], items(metricToV2("target")))
   return metrics === undefined ? undefined : arrayAt(metrics)
 }
+
+/**
+ * A v1 autoscaler as it is after decoding, which reads it as v2: without annotations that cannot be parsed or that say
+ * nothing.
+ */
+export const decoded = (autoscaler: KubeObject): KubeObject => toV1(toV2(autoscaler))
 
 /** A v1 autoscaler in v2. */
 export const toV2 = (autoscaler: KubeObject): KubeObject => {

@@ -2,6 +2,7 @@
 import * as Result from "effect/Result"
 import type { Decoded } from "../../api/CustomBody.ts"
 import * as MetadataRules from "../../api/MetadataRules.ts"
+import { asObject } from "../../api/Plain.ts"
 import * as Remembered from "../../api/Remembered.ts"
 import * as StatusError from "../../api/StatusError.ts"
 import * as Tables from "../../kinds/tables.ts"
@@ -40,6 +41,16 @@ const conversion = (resource: Tables.ServedResource, storageVersion: string): Co
       }
   }
 }
+
+/** Reads bodies as the type that is stored and back, if fields do not survive that. */
+const through = (resource: Tables.ServedResource, read: Served["decode"]): Served["decode"] =>
+  `${apiVersionOf(resource)}/${resource.plural}` === "autoscaling/v1/horizontalpodautoscalers"
+    ? (body, merged) =>
+      Result.map(read(body, merged), (made) => ({
+        ...made,
+        object: { ...AutoscalerConversion.decoded(asObject({ metadata: {}, ...made.object })) }
+      }))
+    : read
 
 /** Kinds whose defaults are not in `Defaults`. */
 const special: ReadonlySet<string> = new Set(["CustomResourceDefinition", "APIService"])
@@ -92,6 +103,7 @@ const serve = (resource: Tables.ServedResource): Served => {
     ...(collection === definitions ? DefinitionRules.strategy : {}),
     ...(collection === ApiServices.collection ? ApiServiceRules.strategy : {})
   }
+  const decode = through(resource, decoder(resource))
   const intern = Remembered.interning()
   // Metadata is always different. Of all other parts, equal values are stored once, however many objects contain them.
   const shared = (object: JsonValue.JsonObject) =>
@@ -109,7 +121,8 @@ const serve = (resource: Tables.ServedResource): Served => {
         return definition === undefined ? created : GoZero.complete(definition, created)
       }
     },
-    decode: decoder(resource),
+    decode,
+    adopt: (object) => Result.map(decode(object), ({ object }) => object),
     schemaFaults: () => [],
     columns: undefined,
     deprecation: DeprecatedVersions.warning(apiVersionOf(resource), resource.kind),

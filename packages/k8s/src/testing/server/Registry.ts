@@ -83,6 +83,8 @@ export interface Served extends Tables.ServedResource {
     /** True if this is the result of a server-side apply or strategic merge patch rather than a body. */
     merged?: boolean
   ) => Result.Result<Decoded, StatusError.StatusError>
+  /** Reads what mutating admission has made of an object of this version. */
+  readonly adopt: (object: JsonValue.JsonObject) => Result.Result<JsonValue.JsonObject, StatusError.StatusError>
   /** Faults against the schema. In an update, faults that existed before may be tolerated, sometimes with a warning. */
   readonly schemaFaults: (
     next: KubeObject,

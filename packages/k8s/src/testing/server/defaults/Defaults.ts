@@ -106,10 +106,16 @@ const podRequests = (spec: Filled): Filled => {
     : { ...spec, resources: { ...objectAt(spec, "resources"), requests } }
 }
 
+/** A negative grace period, which means one second, is read as that in a Pod, though not in a template. */
+const inSeconds = (spec: Filled): Filled => {
+  const period = spec["terminationGracePeriodSeconds"]
+  return typeof period === "number" && period < 0 ? { ...spec, terminationGracePeriodSeconds: 1 } : spec
+}
+
 /** A Pod has more defaults than a template. Others are set by admission. */
 const pod = (value: unknown): Filled => {
   const limited = (entry: unknown) => edit(objectAt(entry), "resources", resources)
-  const own = podSpec(value)
+  const own = inSeconds(podSpec(value))
   let requested = map(map(own, "containers", limited), "initContainers", limited)
   requested = podRequests(requested)
   if (own["hostNetwork"] === true) {

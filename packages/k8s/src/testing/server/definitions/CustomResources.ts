@@ -8,6 +8,7 @@
  * pkg/registry/customresource/{strategy,status_strategy}.go.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Result from "effect/Result"
 import * as CustomBody from "../../../api/CustomBody.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../../api/Plain.ts"
 import * as PrinterColumns from "../../../api/PrinterColumns.ts"
@@ -212,6 +213,7 @@ const ofVersion = (shared: Shared, version: unknown): Served => {
     nameRule: "subdomain",
     strategy: strategyOf(definition, version),
     decode: CustomBody.decoder({ group, kind, version: name }, schema),
+    adopt: (object) => Result.succeed(CustomBody.adopted(schema, object)),
     schemaFaults: (next, previous, part, warn, found) => {
       const values = typeFaults(kind, `${group}/${name}`, next)
       const judged = values.length > 0

@@ -275,8 +275,7 @@ export class Definitions {
     this.serving.set(name, shown)
     registry.setCustom(name, CustomResources.served(definition, this.core))
     registry.setUnready(name, CustomResources.unready(definition))
-    // A changed definition gets a new store, which ends existing watches.
-    if (before !== undefined && !JsonValue.equals(before.slice(0, 2), shown.slice(0, 2))) hub.endAll(name)
+    if (before !== undefined && !JsonValue.equals(before.slice(0, 2), shown.slice(0, 2))) hub.renew(name)
   }
 
   private forget(name: string): void {
@@ -284,7 +283,7 @@ export class Definitions {
     if (!this.serving.delete(name)) return
     registry.setCustom(name, [])
     registry.setUnready(name, [])
-    hub.endAll(name)
+    hub.renew(name)
     // Names that were taken may be free now.
     for (const other of storage.list(collection).keys) this.dirty.add(other)
   }

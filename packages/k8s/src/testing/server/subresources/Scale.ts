@@ -190,7 +190,7 @@ const replacing = Effect.fnUntraced(function*(exchange: Exchange.Exchange, patch
 const readApplied = (request: ApplyPatch.Request, scale: JsonValue.JsonObject) => {
   const read = BuiltinSchema.decode(definition, scale)
   return Result.isFailure(read)
-    ? Effect.fail(StatusError.plain(ApplyPatch.unconverted(request.apply.config, read.failure)))
+    ? Effect.fail(StatusError.plain(ApplyPatch.undecodable(request.apply.config, read.failure)))
     : Effect.succeed(GoZero.complete(definition, read.success.object))
 }
 

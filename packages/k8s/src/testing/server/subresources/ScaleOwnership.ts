@@ -99,7 +99,13 @@ export interface Applied {
   readonly carry: (object: KubeObject) => KubeObject
 }
 
-/** Applies a configuration to the Scale. */
+/** Why the converter of a custom resource refuses its Scale. */
+const inconvertible = "request to convert CR to an invalid group/version: autoscaling/v1"
+
+/**
+ * Applies a configuration to the Scale. Through the Scale of a custom resource only ownership can change: the result of
+ * a merge is converted like a custom resource, which fails.
+ */
 export const applied = Effect.fnUntraced(function*(
   exchange: Exchange.Exchange,
   request: ApplyPatch.Request,
@@ -115,7 +121,7 @@ export const applied = Effect.fnUntraced(function*(
   if (exchange.resource.custom !== undefined && (liveEntries ?? []).length === 0) {
     return yield* Effect.fail(StatusError.plain(
       "failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to " +
-        "proper version: request to convert CR to an invalid group/version: autoscaling/v1"
+        `proper version: ${inconvertible}`
     ))
   }
   const { entries, object } = yield* FieldManager.applied(writerOf(exchange, options), {
@@ -124,6 +130,9 @@ export const applied = Effect.fnUntraced(function*(
     config,
     force
   })
+  if (exchange.resource.custom !== undefined && object !== undefined) {
+    return yield* Effect.fail(StatusError.plain(ApplyPatch.unconverted(config, inconvertible)))
+  }
   return {
     scale: object ?? scale,
     carry: (next: KubeObject) => carried(exchange, stored, asObject(next), entries)

@@ -97,11 +97,18 @@ export const fault = (
   if (Bodies.apiVersionOf(config) !== expected.apiVersion || config["kind"] !== expected.kind) {
     return StatusError.badRequest(`invalid object type: ${printKind(config)}`)
   }
+  const live = { ...unfit?.live }
+  // Fields without an owner get one first, which the object must match its schema for.
+  if (unfit !== undefined && (unfit.live.metadata.managedFields ?? []).length === 0) {
+    return StatusError.plain(
+      `failed to create manager for existing fields: failed to convert new object (${named(live)}; ` +
+        `${printKind(live)}) to smd typed: ${unfit.why}`
+    )
+  }
   if ((at(config, "metadata", "managedFields") ?? null) !== null) {
     return StatusError.badRequest("metadata.managedFields must be nil")
   }
   if (unfit !== undefined) {
-    const live = { ...unfit.live }
     return StatusError.plain(`failed to create typed live object (${named(live)}; ${printKind(live)}): ${unfit.why}`)
   }
   const problems = Checking.problems(type, config, "refused")
@@ -114,12 +121,13 @@ export const fault = (
 const named = (config: JsonValue.JsonObject): string =>
   `${stringAt(config, "metadata", "namespace")}/${stringAt(config, "metadata", "name")}`
 
+/** The message if the merged object cannot be converted. */
+export const unconverted = (config: JsonValue.JsonObject, why: string): string =>
+  `failed to convert new object (${named(config)}; ${printKind(config)}) to proper version: ${why}`
+
 /** The message if the merged object cannot be decoded although the configuration passed its schema. */
-export const unconverted = (config: JsonValue.JsonObject, text: string): string => {
-  const kind = printKind(config)
-  return `failed to convert new object (${named(config)}; ${kind}) to proper version: ` +
-    `unable to convert unstructured object to ${kind}: ${Restoring.word(text)}`
-}
+export const undecodable = (config: JsonValue.JsonObject, text: string): string =>
+  unconverted(config, `unable to convert unstructured object to ${printKind(config)}: ${Restoring.word(text)}`)
 
 /** Handles duplicate keys: a 400 with strict validation, a warning each by default, nothing if they are ignored. */
 export const repeatedKeys = (
@@ -155,7 +163,7 @@ export const next = Effect.fnUntraced(function*(
   if (strict !== undefined) return yield* Effect.fail(strict)
   if (object === undefined && stored !== undefined) return Ownership.withEntries(stored, entries)
   const unreadable = (text: string) =>
-    StatusError.plain(exchange.resource.custom === undefined ? unconverted(config, text) : text)
+    StatusError.plain(exchange.resource.custom === undefined ? undecodable(config, text) : text)
   const read = yield* Body.decode(exchange, silent(options), object ?? config, StatusError.plain, true).pipe(
     Effect.mapError((error) => error.status === 400 ? unreadable(error.body.message ?? "") : error)
   )

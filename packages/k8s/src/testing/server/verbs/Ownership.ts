@@ -41,17 +41,16 @@ export const typeOf = ({ custom, group, kind, version }: Served): Types.Type =>
 
 /**
  * The resource in the version of an entry, which may not be served; undefined if it does not exist or is stored
- * elsewhere.
+ * elsewhere. The core group and the named groups are installed with types of their own: neither knows a version of the
+ * other, although both may store in the same place (Events).
  */
 export const inVersion = ({ core, resource }: Exchange.Exchange, apiVersion: string): Served | undefined => {
   if (apiVersion === apiVersionOf(resource)) return resource
   if (resource.custom !== undefined) return resource.custom.versions.get(apiVersion)
   const slash = apiVersion.indexOf("/")
-  const found = core.registry.builtin(
-    apiVersion.slice(0, Math.max(slash, 0)),
-    apiVersion.slice(slash + 1),
-    resource.plural
-  )
+  const group = apiVersion.slice(0, Math.max(slash, 0))
+  if ((group === "") !== (resource.group === "")) return undefined
+  const found = core.registry.builtin(group, apiVersion.slice(slash + 1), resource.plural)
   return found?.collection === resource.collection ? found : undefined
 }
 

@@ -139,9 +139,9 @@ const completed = ({ exchange, part }: Update, next: KubeObject, stored: KubeObj
       uid: metadata.uid ?? own.uid,
       creationTimestamp: own.creationTimestamp,
       generation: generation === 0 ? undefined : generation,
-      // A deletion cannot be undone; validation reports a client that sets one.
+      // A deletion cannot be undone; validation reports a client that sets one, or another grace period.
       deletionTimestamp: own.deletionTimestamp ?? metadata.deletionTimestamp,
-      deletionGracePeriodSeconds: own.deletionGracePeriodSeconds ?? metadata.deletionGracePeriodSeconds
+      deletionGracePeriodSeconds: metadata.deletionGracePeriodSeconds ?? own.deletionGracePeriodSeconds
     }) as KubeObject["metadata"]
   }
 }

@@ -52,12 +52,12 @@ export const rehearse = (
 ): Effect.Effect<KubeObject, Refused> =>
   resource.custom === undefined ? Effect.succeed(object) : show(resource, encoded)
 
-/** Converts an object from one version of a resource to another. */
+/** Converts an object from one version of a resource to another, without pruning and defaulting. */
 export const between = (from: Served, to: Served, object: KubeObject): Effect.Effect<KubeObject, Refused> =>
   from === to
     ? Effect.succeed(object)
     : from.custom !== undefined
-    ? show(to, object)
+    ? from.custom.convert(object, apiVersionOf(to))
     : Effect.flatMap(store(from, object), (stored) => show(to, stored))
 
 type Matches = (object: KubeObject) => boolean
