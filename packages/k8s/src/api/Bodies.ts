@@ -119,6 +119,12 @@ export const kindFault = (
       ? StatusError.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
       : undefined
   }
+  if (body["apiVersion"] === null) {
+    return StatusError.badRequest(
+      `${resource.kind} in version "" cannot be handled as a ${resource.kind}: .apiVersion accessor error: <nil> is of ` +
+        "the type <nil>, expected string"
+    )
+  }
   if (apiVersion !== expected) {
     return StatusError.badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`

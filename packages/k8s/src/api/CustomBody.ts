@@ -24,18 +24,18 @@ const isOwn = (path: string): boolean => path.startsWith("metadata.")
 
 /**
  * A decoder for bodies of a kind in one version. A body of another kind or group only has its metadata coerced; a body
- * of another version is decoded without a schema. Whether either is acceptable is for the verbs to decide. Nulls that
- * the schema does not allow are dropped, except (`merged`) from the result of a server-side apply, which Go does not
- * decode.
+ * of another version is decoded by the schema of that, or without one if there is none. Whether either is acceptable is
+ * for the verbs to decide. Nulls that the schema does not allow are dropped, except (`merged`) from the result of a
+ * server-side apply, which Go does not decode.
  */
 export const decoder = (
   { group, kind, version }: { readonly group: string; readonly kind: string; readonly version: string },
-  schema: StructuralSchema.Schema
+  schemas: ReadonlyMap<string, StructuralSchema.Schema>
 ) =>
 (body: JsonValue.JsonObject, merged = false): Result.Result<Decoded, StatusError.StatusError> => {
   const [ofGroup = "", ofVersion = ""] = stringAt(body, "apiVersion").split("/")
   const own = ofGroup === group && stringAt(body, "kind") === kind
-  const used = own && ofVersion === version ? schema : {}
+  const used = own ? schemas.get(ofVersion) ?? {} : {}
   const coerced = StructuralSchema.coerceMetadata(used, body)
   if (Result.isFailure(coerced)) {
     return Result.fail(StatusError.badRequest(

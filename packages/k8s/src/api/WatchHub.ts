@@ -172,11 +172,6 @@ export class WatchHub {
     this.endAll(collection)
   }
 
-  /** The revision from which on the changes of a collection are known. */
-  private beginningOf(collection: string): number {
-    return Math.max(this.storage.compacted, this.beginnings.get(collection) ?? 0)
-  }
-
   /** Ends all watches of a collection; without one, all watches. */
   endAll(collection?: string): void {
     this.endings.set(collection ?? "", (this.endings.get(collection ?? "") ?? 0) + 1)
@@ -191,16 +186,16 @@ export class WatchHub {
 
   /**
    * The existing objects, or the changes since a revision, as events. `undefined` if these changes are not known any
-   * more.
+   * more: only those since the revision `beginning` are.
    */
-  private firstEvents(options: WatchOptions): Array<WireEvent> | undefined {
+  private firstEvents(options: WatchOptions, beginning: number): Array<WireEvent> | undefined {
     const { collection, matches, namespace, since } = options
     if (since === undefined) {
       const { get, keys } = this.storage.list(collection, namespace)
       const objects = keys.map(get)
       return (matches === undefined ? objects : objects.filter(matches)).map((object) => ({ type: "ADDED", object }))
     }
-    if (since < this.beginningOf(collection)) return undefined
+    if (since < beginning) return undefined
     const events: Array<WireEvent> = []
     for (const change of this.storage.changesAfter(since, collection)) {
       if (namespace !== "" && namespace !== change.namespace) continue
@@ -210,13 +205,15 @@ export class WatchHub {
     return events
   }
 
-  private start(options: WatchOptions, queue: Watcher["queue"], endings: number): Watcher | undefined {
-    const events = this.firstEvents(options)
+  private start(
+    options: WatchOptions,
+    queue: Watcher["queue"],
+    asked: { readonly endings: number; readonly beginning: number }
+  ): Watcher | undefined {
+    const beginning = Math.max(this.storage.compacted, asked.beginning)
+    const events = this.firstEvents(options, beginning)
     if (events === undefined) {
-      const { body } = StatusError.tooOldResourceVersion(
-        String(options.since),
-        String(this.beginningOf(options.collection))
-      )
+      const { body } = StatusError.tooOldResourceVersion(String(options.since), String(beginning))
       Queue.offerUnsafe(queue, { type: "ERROR", object: body })
       Queue.endUnsafe(queue)
       return undefined
@@ -231,7 +228,7 @@ export class WatchHub {
     }
     this.add(watcher)
     // Ended between the request and the first read: earlier events are still delivered.
-    if (this.endingsOf(options.collection) !== endings) this.end(watcher)
+    if (this.endingsOf(options.collection) !== asked.endings) this.end(watcher)
     return watcher
   }
 
@@ -258,11 +255,14 @@ export class WatchHub {
   /** The events of a watch. Never fails; a version that is too old is an ERROR event. */
   watch(options: WatchOptions): Stream.Stream<WireEvent> {
     if (options.timeoutMillis <= 0) return Stream.empty
-    const endings = this.endingsOf(options.collection)
+    const asked = {
+      endings: this.endingsOf(options.collection),
+      beginning: this.beginnings.get(options.collection) ?? 0
+    }
     return Stream.unwrap(Effect.gen({ self: this }, function*() {
       const queue = yield* Queue.unbounded<WireEvent, Cause.Done>()
       const watcher = yield* Effect.acquireRelease(
-        Effect.sync(() => this.start(options, queue, endings)),
+        Effect.sync(() => this.start(options, queue, asked)),
         (watcher) => Effect.sync(() => watcher === undefined ? undefined : this.remove(watcher))
       )
       if (watcher !== undefined) yield* Effect.forkScoped(this.tick(options, watcher))

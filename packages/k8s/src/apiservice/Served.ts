@@ -57,7 +57,7 @@ export const make = ({ resource, source }: Any): Served => {
     source,
     definition,
     schema,
-    decode: CustomBody.decoder(resource, schema),
+    decode: CustomBody.decoder(resource, new Map([[resource.version, schema]])),
     columns: PrinterColumns.custom(resource.printerColumns),
     selectable: {
       fields: {

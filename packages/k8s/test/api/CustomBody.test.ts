@@ -4,7 +4,7 @@ import * as CustomBody from "../../src/api/CustomBody.ts"
 
 describe("CustomBody", () => {
   it("unknown fields of its own metadata are told first, of metadata in it last", () => {
-    const decode = CustomBody.decoder({ group: "example.com", kind: "Widget", version: "v1" }, {
+    const schema = {
       type: "object",
       properties: {
         spec: {
@@ -12,7 +12,9 @@ describe("CustomBody", () => {
           properties: { template: { type: "object", "x-kubernetes-embedded-resource": true } }
         }
       }
-    })
+    }
+    const kind = { group: "example.com", kind: "Widget", version: "v1" }
+    const decode = CustomBody.decoder(kind, new Map([["v1", schema]]))
     const template = { apiVersion: "v1", kind: "Pod", metadata: { foo: 1 } }
     const decoded = decode({
       apiVersion: "example.com/v1",

@@ -204,6 +204,39 @@ export const combinations = [
     yield* late.ended
   }),
 
+  statement("41c", "a patch that names another version of its kind is read by the schema of that", {
+    since: 35,
+    note: "and stored in its own: of the object nothing changes, of a status what was sent"
+  }, function*() {
+    const { kind, namespace, request } = yield* Target
+    const ns = yield* namespace
+    const spec = { type: "object", properties: { x: { type: "integer" } } }
+    const openAPIV3Schema = { type: "object", properties: { spec, status: preserving } }
+    const version = (name: string, storage: boolean) => ({
+      name,
+      served: true,
+      storage,
+      schema: { openAPIV3Schema },
+      subresources: { status: {} }
+    })
+    const widgets = yield* kind({ definition: { versions: [version("v1", true), version("v2", false)] } })
+    const path = widgets.path(ns, "a")
+    yield* request("POST", widgets.path(ns), { body: widgets.object("a") })
+    yield* merge(`${path}/status`, { status: { y: 1 } })
+    for (const subresource of ["", "/status"]) {
+      const patched = yield* merge(`${path}${subresource}`, { apiVersion: `${widgets.group}/v2` })
+      assert.isUndefined(patched.headers["warning"])
+    }
+    const { object } = yield* request("GET", path)
+    assert.deepStrictEqual([object["spec"], object["status"]], [{ x: 1 }, { y: 1 }])
+    const nameless = yield* request("POST", widgets.path(ns), { body: { ...widgets.object("b"), apiVersion: null } })
+    assert.strictEqual(
+      nameless.error.message,
+      `Widget in version "" cannot be handled as a Widget: .apiVersion accessor error: <nil> is of the type <nil>, ` +
+        "expected string"
+    )
+  }),
+
   statement("93c", "an apply to an object that has no owners and violates its schema says that it cannot get any", {
     since: 35
   }, function*() {

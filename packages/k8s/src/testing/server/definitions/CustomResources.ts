@@ -179,6 +179,15 @@ const custom = ({ converter, definition, versions }: Shared, version: unknown): 
   convert: converter.convert
 })
 
+/** The served schemas of a definition by version. */
+const schemasOf = (definition: KubeObject): ReadonlyMap<string, StructuralSchema.Schema> =>
+  new Map(
+    arrayAt(definition, "spec", "versions").map((version) => [
+      stringAt(version, "name"),
+      ServedDefaults.of(objectAt(version, "schema", "openAPIV3Schema"))
+    ])
+  )
+
 const ofVersion = (shared: Shared, version: unknown): Served => {
   const { converter, definition } = shared
   const group = stringAt(definition, "spec", "group")
@@ -212,7 +221,7 @@ const ofVersion = (shared: Shared, version: unknown): Served => {
     storageVersion: converter.storageVersion,
     nameRule: "subdomain",
     strategy: strategyOf(definition, version),
-    decode: CustomBody.decoder({ group, kind, version: name }, schema),
+    decode: CustomBody.decoder({ group, kind, version: name }, schemasOf(definition)),
     adopt: (object) => Result.succeed(CustomBody.adopted(schema, object)),
     schemaFaults: (next, previous, part, warn, found) => {
       const values = typeFaults(kind, `${group}/${name}`, next)
