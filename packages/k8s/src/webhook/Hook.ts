@@ -45,7 +45,10 @@ export type Operation = Review.Operation
 
 interface Common {
   readonly uid: string
-  /** Empty if the server has yet to generate it from `generateName`. */
+  /**
+   * The object's name, also if it is one of a collection that is deleted. Empty, as is `object.metadata.name`, if the
+   * server has yet to generate it from `generateName`.
+   */
   readonly name: string
   readonly namespace: string | undefined
   /** `status` or `scale`, if the hook covers writes of it. */
@@ -216,7 +219,7 @@ export const mutating: Mutating = <A extends KubeObject, E, R>(
       if (object === undefined || object === asked.object) return Effect.undefined
       const encoded = resource.encode(object)
       return Result.isSuccess(encoded)
-        ? Effect.succeed(difference(asked.raw.object ?? {}, encoded.success))
+        ? Effect.succeed(difference(asked.raw.object ?? {}, withoutEmptyName(encoded.success)))
         : Effect.die(
           new Error(`the mutated object is not a valid ${resource.kind}: ${encoded.failure.issues.join("; ")}`)
         )
@@ -257,6 +260,24 @@ export function conversion<E, R>(
         onSuccess: (asked) => Conversion.answer(asked, convert)
       })
   }
+}
+
+/** The name of an object; empty if it has none. */
+const nameIn = (json: unknown): string => {
+  const { metadata } = (json ?? {}) as { readonly metadata?: { readonly name?: unknown } | null }
+  return typeof metadata?.name === "string" ? metadata.name : ""
+}
+
+/** An object of a type that requires a name. */
+const withName = <A extends object>(object: A): A =>
+  nameIn(object) === ""
+    ? { ...object, metadata: { ...(object as Partial<KubeObject>).metadata, name: "" } }
+    : object
+
+/** Undoes `withName`. */
+const withoutEmptyName = (object: unknown): unknown => {
+  const { metadata: { name, ...metadata }, ...rest } = object as KubeObject
+  return name === "" ? { ...rest, metadata } : object
 }
 
 /** The JSON patch from one value to another. */
@@ -350,13 +371,20 @@ const admission = <R>(
       Result.match(Review.parse(review), {
         onFailure: (message) => Effect.fail(new BadReview({ message })),
         onSuccess: (asked) =>
-          about(asked).pipe(
-            Effect.flatMap((asked) => verdict(resource, asked, run)),
-            Effect.map((verdict) => Review.answer(asked, resource, verdict))
+          about(named(asked)).pipe(
+            Effect.flatMap((asked) =>
+              Effect.map(verdict(resource, asked, run), (verdict) => Review.answer(asked, resource, verdict))
+            )
           )
       })
   }
 }
+
+/** For the deletion of a collection the server names no object. */
+const named = (asked: Review.Asked): Review.Asked => ({
+  ...asked,
+  name: asked.name || nameIn(asked.object) || nameIn(asked.oldObject)
+})
 
 const verdict = Effect.fnUntraced(function*<R>(
   resource: Resource.Any,
@@ -384,7 +412,7 @@ const verdict = Effect.fnUntraced(function*<R>(
   const request = {
     ...rest,
     operation,
-    object: decoded === undefined ? undefined : decoded.success,
+    object: decoded === undefined ? undefined : withName(decoded.success),
     old: old === undefined || Result.isFailure(old) ? undefined : old.success,
     raw: { object: rawObject, old: rawOld },
     warn: (message: string) =>

@@ -141,6 +141,37 @@ describe("admission, by the in-memory server", () => {
       ])
     }))
 
+  it.effect("a name that is yet to be generated is empty, and that of one of many deleted objects is known", () => {
+    const seen: Array<readonly [string, string | undefined]> = []
+    const keeps = [
+      Webhook.mutating(Database, {
+        mutate: ({ name, object }) =>
+          Effect.sync(() => {
+            seen.push([name, object.metadata.name])
+            return { ...object, metadata: { ...object.metadata, labels: { length: `${object.metadata.name.length}` } } }
+          })
+      }),
+      Webhook.validating(Database, {
+        operations: ["DELETE"],
+        validate: ({ name }) => name === "kept" ? Webhook.deny("it stays") : Effect.void
+      })
+    ]
+    return Effect.gen(function*() {
+      const client = yield* KubeClient.KubeClient
+      const { body } = yield* send("POST", "", database("", { size: 1 }, { name: undefined, generateName: "gen-" }))
+      assert.deepStrictEqual(seen, [["", ""]])
+      assert.match(body["metadata"].name, /^gen-/)
+      assert.deepStrictEqual(body["metadata"].labels, { length: "0" })
+      yield* send("POST", "", database("kept", { size: 1 }))
+      const server = yield* ApiServer.ApiServer
+      const path = "/apis/shop.example.com/v1/namespaces/default/databases"
+      const all = yield* server.handle({ method: "DELETE", path, query: [], headers: {} })
+      assert.include(JSON.stringify(all.body), "it stays")
+      const left = (yield* client.listPage(Database)).items.map(({ metadata }) => metadata.name)
+      assert.deepStrictEqual(left, ["kept"])
+    }).pipe(Effect.provide(installed(keeps)))
+  })
+
   it.effect("requests are counted under controller-runtime's names", () =>
     Effect.gen(function*() {
       const registry: Metric.MetricRegistry = new Map()
