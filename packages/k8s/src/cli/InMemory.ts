@@ -10,6 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Os from "node:os"
 import * as Path from "node:path"
+import * as Yaml from "yaml"
 import type { Pod } from "../kinds/core.v1.ts"
 import { ApiServer } from "../testing/ApiServer.ts"
 import * as HttpFacade from "../testing/HttpFacade.ts"
@@ -25,6 +26,18 @@ export const defaults = {
   compactionInterval: "5 minutes"
 } as const
 
+/** Whether a kubeconfig has nothing but what this program writes: others may have been merged into it. */
+const isOwn = (text: string): boolean => {
+  try {
+    const config = Yaml.parse(text) as Readonly<Record<string, ReadonlyArray<{ readonly name?: unknown }>>>
+    return ["clusters", "users", "contexts"].every((field) =>
+      config[field]?.length === 1 && config[field][0]?.name === HttpFacade.defaults.contextName
+    )
+  } catch {
+    return false
+  }
+}
+
 /** Writes a file that only its owner can read and write, even if it existed before. */
 export const writeKubeconfig = Effect.fnUntraced(function*(file: string, text: string) {
   const files = yield* FileSystem.FileSystem
@@ -33,7 +46,7 @@ export const writeKubeconfig = Effect.fnUntraced(function*(file: string, text: s
     Effect.catchReason("PlatformError", "NotFound", () => Effect.succeed("")),
     Effect.mapError(cannotWrite)
   )
-  if (before.trim() !== "" && !before.includes(`current-context: ${HttpFacade.defaults.contextName}`)) {
+  if (before.trim() !== "" && !isOwn(before)) {
     return yield* Failure.make(
       `${file} was not written by this program and is not overwritten: choose another file`
     )

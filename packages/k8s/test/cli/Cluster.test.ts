@@ -7,6 +7,7 @@ import * as Net from "node:net"
 import * as Os from "node:os"
 import * as Path from "node:path"
 import * as Yaml from "yaml"
+import * as HttpFacade from "../../src/testing/HttpFacade.ts"
 import * as Shell from "./Shell.ts"
 
 const program = Path.resolve(import.meta.dirname, "../../src/cli/main.ts")
@@ -92,7 +93,8 @@ describe("cluster", () => {
   it.live("makes a kubeconfig of an earlier run private again", () =>
     Effect.gen(function*() {
       const file = Path.join(yield* directory, "kubeconfig")
-      Fs.writeFileSync(file, "current-context: effect-operator\n", { mode: 0o644 })
+      const earlier = HttpFacade.kubeconfig({ url: "https://127.0.0.1:1", caPem: "", token: "t" })
+      Fs.writeFileSync(file, earlier, { mode: 0o644 })
       const { until } = yield* start("--kubeconfig", file)
       yield* until(/^ready /m)
       assert.strictEqual(Fs.statSync(file).mode & 0o777, 0o600)
@@ -103,6 +105,11 @@ describe("cluster", () => {
       const folder = yield* directory
       const foreign = Path.join(folder, "config")
       Fs.writeFileSync(foreign, "current-context: production\n")
+      // Somebody uses a cluster of this program, and has others.
+      const merged = Path.join(folder, "merged")
+      const names = (field: string) => `${field}: [{ name: effect-operator }, { name: production }]\n`
+      const all = ["clusters", "users", "contexts"].map(names).join("")
+      Fs.writeFileSync(merged, `${all}current-context: effect-operator\n`)
       const taken = yield* Effect.acquireRelease(
         Effect.callback<Net.Server>((resume) => {
           const server = Net.createServer().listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
@@ -116,7 +123,8 @@ describe("cluster", () => {
         [["--prot", "1"], "Unrecognized flag: --prot"],
         [["--port", String(port)], `port ${port} of 127.0.0.1 is in use`],
         [["--kubeconfig", Path.join(folder, "no", "file")], "ENOENT: no such file or directory"],
-        [["--kubeconfig", foreign], "was not written by this program and is not overwritten"]
+        [["--kubeconfig", foreign], "was not written by this program and is not overwritten"],
+        [["--kubeconfig", merged], "was not written by this program and is not overwritten"]
       ]
       for (const [args, says] of cases) {
         const { err, ok, out } = yield* Shell.run(["cluster", ...args])
