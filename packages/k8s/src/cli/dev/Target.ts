@@ -10,6 +10,7 @@
  * namespace for the operator's certificates, and nothing else. The operator runs as the kubeconfig's user.
  */
 import * as KubeClient from "@effect-operator/core/KubeClient"
+import type { KubeError } from "@effect-operator/core/KubeError"
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -200,13 +201,27 @@ const deployed = Effect.fnUntraced(function*({ name, namespace }: Description) {
   return Option.filter(found, ({ spec }) => (spec?.replicas ?? 1) > 0)
 })
 
+/** An object, if there is one: only the server's word counts, not a refusal or a lost answer. */
+const maybe = <A>(
+  what: string,
+  object: Effect.Effect<A, KubeError>
+): Effect.Effect<Option.Option<A>, Failure.Failure> =>
+  Effect.asSome(object).pipe(
+    Effect.catchReason("KubeError", "NotFound", () => Effect.succeedNone),
+    Effect.mapError(({ message }) => Failure.make(`cannot find out whether ${what}: ${message}`))
+  )
+
 /** The state that decides how a definition can be installed. */
 const found = Effect.fnUntraced(function*(definition: Crd.Manifest) {
   const client = yield* KubeClient.KubeClient
   const service = Apart.converter(definition)
   if (service === undefined) return { service: false, stored: [] }
-  const there = yield* Effect.option(client.get(Service, service))
-  const before = yield* Effect.option(client.get(CustomResourceDefinition, { name: definition.metadata.name! }))
+  const name = definition.metadata.name!
+  const there = yield* maybe(
+    `${name} is converted in the cluster, by service ${service.namespace}/${service.name}`,
+    client.get(Service, service)
+  )
+  const before = yield* maybe(`${name} has stored objects`, client.get(CustomResourceDefinition, { name }))
   const stored = Option.match(before, { onNone: () => [], onSome: ({ status }) => status?.storedVersions ?? [] })
   return { service: Option.isSome(there), stored }
 })

@@ -11,6 +11,7 @@ import * as Target from "../../../src/cli/dev/Target.ts"
 import { ValidatingWebhookConfiguration } from "../../../src/kinds/admissionregistration.v1.ts"
 import { CustomResourceDefinition } from "../../../src/kinds/apiextensions.v1.ts"
 import * as KubeConfig from "../../../src/KubeConfig.ts"
+import { ClusterRole, ClusterRoleBinding } from "../../../src/kinds/rbac.v1.ts"
 import { ConfigMap, Namespace, Service } from "../../../src/kinds/core.v1.ts"
 import * as LiveClient from "../../../src/LiveClient.ts"
 import * as HttpFacade from "../../../src/testing/HttpFacade.ts"
@@ -236,3 +237,26 @@ it.live("in memory, what the manifests no longer have goes: its hooks would refu
     yield* install({ "webhooks.yaml": { ...hooks, metadata: { name: "other" } } })
     yield* kube.get(ValidatingWebhookConfiguration, { name: "other" })
   }).pipe(Effect.provide(NodeServices.layer)))
+
+it.live("a conversion stays where it cannot be found out whether somebody serves it", () =>
+  Effect.gen(function*() {
+    const kube = yield* client
+    yield* Crd.installManifest(description.definitions[0]!)
+    yield* kube.create(ClusterRole, {
+      metadata: { name: "defines" },
+      rules: [{ apiGroups: ["apiextensions.k8s.io", "example.com"], resources: ["*"], verbs: ["*"] }]
+    })
+    yield* kube.create(ClusterRoleBinding, {
+      metadata: { name: "defines" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "defines" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "jane" }]
+    })
+    const facade = yield* HttpFacade.HttpFacade
+    const path = yield* folder({ kubeconfig: yield* facade.kubeconfigFor({ username: "jane", groups: [] }) })
+    const kubeconfig = Option.some(Path.join(path, "kubeconfig"))
+    const target = yield* Target.make({ context: Option.none(), kubeconfig, port: 0 })
+    const { message } = yield* Effect.flip(target.install(description, () => Effect.void))
+    assert.include(message, "cannot find out whether sites.example.com is converted in the cluster, by service")
+    assert.include(message, "Forbidden")
+    assert.strictEqual(yield* strategy, "Webhook")
+  }).pipe(Effect.provide(cluster)))
