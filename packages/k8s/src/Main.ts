@@ -53,9 +53,9 @@ export interface Options {
   readonly environment?: boolean | undefined
   /**
    * Whether the program has work to complete, unlike a server: one that a signal interrupts exits with 128 plus the
-   * signal's number, as its work is not done. False by default.
+   * signal's number, as its work is not done. False by default. A function is asked when the program has ended.
    */
-  readonly task?: boolean | undefined
+  readonly task?: boolean | (() => boolean) | undefined
 }
 
 /**
@@ -139,7 +139,8 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
   })
   const ended = (exit: Exit.Exit<unknown, unknown>): number => {
     const code = exitCode(exit, signalled !== undefined)
-    const interrupted = options.task === true && Exit.isFailure(exit) && code === 0
+    const isTask = typeof options.task === "function" ? options.task() : options.task === true
+    const interrupted = isTask && Exit.isFailure(exit) && code === 0
     return interrupted && signalled !== undefined ? codeOf(signalled) : code
   }
   let told = false
@@ -168,3 +169,9 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
 
 /** Runs an operator as the main process. The environment configures it, and a failure is logged. */
 export const runMain = makeRunMain({ environment: true })
+
+/**
+ * As `runMain`, for a program that has work to complete, such as that of a Job: if a signal interrupts it, it exits with
+ * 128 plus the signal's number, so that nobody takes its work for done.
+ */
+export const runTask = makeRunMain({ environment: true, task: true })

@@ -28,7 +28,7 @@ const run = (
           "--conditions=op-source",
           "--input-type=module",
           "--eval",
-          `import { Config, Effect, Logger } from "effect"; import { makeRunMain, runMain } from ${
+          `import { Config, Effect, Logger } from "effect"; import { makeRunMain, runMain, runTask } from ${
             JSON.stringify(main)
           };
           import * as Linger from ${JSON.stringify(linger)}; ${runner}(${program})`
@@ -95,7 +95,7 @@ describe("runMain", () => {
 
   it.live("exits as one that a signal ended if its work is not done", () =>
     Effect.gen(function*() {
-      const task = { runner: "makeRunMain({ task: true })" }
+      const task = { runner: "runTask" }
       const finalized = `Effect.log("finalized")`
       for (const [signal, expected] of [["SIGTERM", 143], ["SIGINT", 130]] as const) {
         const { code, output } = yield* run(parked(finalized), [signal], {}, task)

@@ -18,6 +18,7 @@ import * as SimControllers from "../testing/SimControllers.ts"
 import * as TestClient from "../testing/TestClient.ts"
 import * as Failure from "./Failure.ts"
 import { quoted } from "./quoted.ts"
+import { serves } from "./Serves.ts"
 
 export const defaults = {
   /** How long the Pods of Jobs run. */
@@ -107,7 +108,7 @@ const announced = Effect.fnUntraced(function*(kubeconfig: Option.Option<string>)
 
 /** Serves until it is interrupted. */
 export const serve = (options: { readonly port: number; readonly kubeconfig: Option.Option<string> }) =>
-  announced(options.kubeconfig).pipe(
+  Effect.andThen(serves, announced(options.kubeconfig)).pipe(
     Effect.provide(layer({ port: options.port })),
     Effect.catchTag("ListenFailed", taken)
   )

@@ -2,7 +2,8 @@
  * `effect-operator`: the command line, from a new project to a running operator.
  *
  * Every command prints its result on standard output and everything else on standard error. It exits with 0 on success,
- * otherwise with 1 and one message that says what to do. `--help` works everywhere; `--completions bash` (or `zsh`,
+ * otherwise with 1 and one message that says what to do; if a signal interrupts it, with 128 plus the signal's number.
+ * `cluster` and `dev` without `--once` run until then, and exit with 0. `--help` works everywhere; `--completions bash` (or `zsh`,
  * `fish`) prints a completion script.
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -20,6 +21,7 @@ import * as CrdToSchema from "./CrdToSchema.ts"
 import * as Dev from "./Dev.ts"
 import * as Init from "./Init.ts"
 import * as Manifests from "./Manifests.ts"
+import { Serves } from "./Serves.ts"
 
 export const command = Command.make("effect-operator").pipe(
   Command.withDescription("Create, run, check and deploy Kubernetes operators in TypeScript with Effect."),
@@ -35,11 +37,18 @@ export const command = Command.make("effect-operator").pipe(
 export const runWith = Command.runWith(command, { version })
 
 /** Runs the process. */
-export const main = (): void =>
+export const main = (): void => {
+  let isServer = false
+  const declare = () => {
+    isServer = true
+  }
   Command.run(command, { version }).pipe(
+    Effect.provideService(Serves, declare),
     Effect.provide(NodeServices.layer),
     Main.makeRunMain({
+      task: () => !isServer,
       // Errors for the user have been printed already; internal errors have not.
       report: (cause) => CliError.isCliError(Cause.squash(cause)) ? Effect.void : Console.error(Cause.pretty(cause))
     })
   )
+}

@@ -92,11 +92,11 @@ export const afterVersion = (kind: string, { before, isFirst, made }: Versions.M
     "To migrate, once the new program runs, create src/migrate.ts and run `node src/migrate.ts` with an administrator's " +
     "kubeconfig:",
     "",
-    "  import { LiveClient, runMain, StoredVersions } from \"@effect-operator/k8s\"",
+    "  import { LiveClient, runTask, StoredVersions } from \"@effect-operator/k8s\"",
     "  import { Effect } from \"effect\"",
     `  import { ${made.name} } from "./${folder}/${made.file}"`,
     "",
-    `  StoredVersions.migrate(${made.name}).pipe(Effect.tap(Effect.log), Effect.provide(LiveClient.layer), runMain)`,
+    `  StoredVersions.migrate(${made.name}).pipe(Effect.tap(Effect.log), Effect.provide(LiveClient.layer), runTask)`,
     "",
     `(To migrate as the operator instead, give it the permissions with \`migrates: [${made.name}]\` in \`operator\`.)`
   ].join("\n")

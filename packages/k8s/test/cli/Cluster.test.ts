@@ -23,10 +23,10 @@ interface Ended {
 }
 
 /** Starts the program; `until` gives what it has printed once that matches. */
-const start = (...args: ReadonlyArray<string>) =>
+const run = (...args: ReadonlyArray<string>) =>
   Effect.acquireRelease(
     Effect.sync(() => {
-      const child = ChildProcess.spawn(process.execPath, ["--conditions=op-source", program, "cluster", ...args])
+      const child = ChildProcess.spawn(process.execPath, ["--conditions=op-source", program, ...args])
       let output = ""
       const listeners = new Set<() => void>()
       const onData = (data: Buffer) => {
@@ -50,6 +50,8 @@ const start = (...args: ReadonlyArray<string>) =>
     }),
     ({ child, ended }) => Effect.andThen(Effect.sync(() => child.kill("SIGKILL")), ended)
   )
+
+const start = (...args: ReadonlyArray<string>) => run("cluster", ...args)
 
 const get = (url: string, kubeconfig: string) =>
   Effect.promise(() => {
@@ -134,4 +136,18 @@ describe("cluster", () => {
       }
       assert.strictEqual(Fs.readFileSync(foreign, "utf8"), "current-context: production\n")
     }), 180_000)
+})
+
+describe("a signal", () => {
+  const main = Path.resolve(import.meta.dirname, "../../templates/src/main.ts")
+
+  for (const [code, ...args] of [[130, "dev", main, "--once"], [0, "dev", main]] as const) {
+    it.live(`ends ${args.filter((arg) => arg !== main).join(" ")} with ${code}`, () =>
+      Effect.gen(function*() {
+        const { child, ended, until } = yield* run(...args)
+        yield* until(/an in-memory cluster is running/)
+        child.kill("SIGINT")
+        assert.strictEqual((yield* ended).code, code)
+      }), 180_000)
+  }
 })

@@ -12,6 +12,7 @@ import * as Descriptions from "../Description.ts"
 import * as Failure from "../Failure.ts"
 import { exists } from "../Folder.ts"
 import * as Processes from "../Processes.ts"
+import { serves } from "../Serves.ts"
 import * as Health from "./Health.ts"
 import * as Loop from "./Loop.ts"
 import * as Objects from "./Objects.ts"
@@ -152,6 +153,7 @@ const once = Effect.fnUntraced(
 export const run = (options: Options) =>
   Effect.gen(function*() {
     const { main } = options
+    if (!options.once) yield* serves
     yield* Descriptions.runnable(main)
     for (const place of options.apply) {
       if (!(yield* exists(place))) {
