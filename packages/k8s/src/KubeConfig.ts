@@ -10,7 +10,7 @@
  * 4. `$HOME/.kube/config`, if it exists;
  * 5. the service account of the pod that this runs in.
  *
- * `options.context` chooses another context of 1 to 4; `options.inCluster` goes straight to 5. Relative file names in a
+ * `options.context` chooses another context of 1 to 4, one of which must exist; `options.inCluster` goes straight to 5. Relative file names in a
  * kubeconfig are relative to that file. If a setting has a `-data` twin, the data wins. A user's token file takes
  * precedence over its token, exec plugins and auth providers over its password.
  *
@@ -114,6 +114,14 @@ export const load = (options: Options = {}): Effect.Effect<ClusterConfig, KubeCo
     if (options.inCluster === true) return yield* inCluster(options)
     const documents = yield* find(options)
     if (documents.length > 0) return yield* fromDocuments(documents, options)
+    if (options.context !== undefined) {
+      return yield* fail(
+        "kubeconfig",
+        undefined,
+        `there is none, so there is no context "${options.context}"`,
+        "set KUBECONFIG to a kubeconfig file that has it, or leave the context out"
+      )
+    }
     if (yield* exists(Path.join(options.serviceAccount ?? defaults.serviceAccount, "token"))) {
       return yield* inCluster(options)
     }

@@ -194,6 +194,11 @@ describe("KubeConfig.load", () => {
       assert.strictEqual(inside.server, "https://[fd00::1]:443")
       assert.strictEqual((yield* load({ inCluster: true, serviceAccount }, env)).context, "in-cluster")
       assert.strictEqual(
+        yield* refused({ context: "test", serviceAccount }, { HOME: "/nonexistent", ...pod }),
+        "kubeconfig: there is none, so there is no context \"test\"; set KUBECONFIG to a kubeconfig file that has it, or " +
+          "leave the context out"
+      )
+      assert.strictEqual(
         yield* refused({}, {}),
         "kubeconfig: $KUBECONFIG is not set, and there is neither ~/.kube/config nor a pod's service account; " +
           "set KUBECONFIG to a kubeconfig file, or run inside a cluster"

@@ -28,9 +28,7 @@ const run = (
           "--conditions=op-source",
           "--input-type=module",
           "--eval",
-          `import { Config, Effect, Logger } from "effect"; import { makeRunMain, runMain, runTask } from ${
-            JSON.stringify(main)
-          };
+          `import { Config, Effect, Logger } from "effect"; import { runMain, runTask } from ${JSON.stringify(main)};
           import * as Linger from ${JSON.stringify(linger)}; ${runner}(${program})`
         ], {
           cwd: import.meta.dirname,
