@@ -237,6 +237,82 @@ export const combinations = [
     )
   }),
 
+  statement("89l", "who owned what is forgotten if the object cannot be had in another version that has owners", {
+    since: 35,
+    note: "a list may have duplicates in the version of the request, not in others; an apply then fails"
+  }, function*() {
+    const { kind, namespace, request } = yield* Target
+    const ns = yield* namespace
+    const text = { type: "string" }
+    const version = (name: string, type: string) => ({
+      name,
+      served: true,
+      storage: name === "v1",
+      schema: {
+        openAPIV3Schema: {
+          type: "object",
+          properties: {
+            spec: {
+              type: "object",
+              properties: { list: { type: "array", "x-kubernetes-list-type": type, items: text }, s: text }
+            }
+          }
+        }
+      }
+    })
+    const widgets = yield* kind({ definition: { versions: [version("v1", "set"), version("v2", "atomic")] } })
+    const path = (version: string) => widgets.path(ns, "a").replace("/v1/", `/${version}/`)
+    const object = (version: string, spec: object) => ({
+      apiVersion: `${widgets.group}/${version}`,
+      kind: "Widget",
+      metadata: { name: "a" },
+      spec
+    })
+    yield* apply(path("v1"), object("v1", { s: "a" }), "one")
+    const refused = yield* apply(path("v2"), object("v2", { list: ["x", "x"] }), "two")
+    assert.strictEqual(refused.status, 500)
+    assert.strictEqual(
+      refused.error.message,
+      `failed to convert new object: .spec.list: duplicate entries for key [="x"]`
+    )
+    const merged = yield* merge(path("v2"), { spec: { list: ["x", "x"] } })
+    assert.strictEqual(merged.status, 200)
+    assert.isUndefined(merged.object.metadata.managedFields)
+    assert.deepStrictEqual((yield* request("GET", path("v1"))).object["spec"], { s: "a", list: ["x", "x"] })
+  }),
+
+  statement("151x", "a Service keeps the policy of its address families if an update does not name one", {
+    since: 35,
+    note: "a headless Service without a selector has both families, whichever the cluster has"
+  }, function*() {
+    const { namespace, request } = yield* Target
+    const services = `/api/v1/namespaces/${yield* namespace}/services`
+    const service = (name: string, spec: object = {}) => ({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name },
+      spec: { clusterIP: "None", ports: [{ port: 80 }], ...spec }
+    })
+    const families = (answer: { readonly object: { readonly spec?: any } }) => [
+      answer.object.spec.ipFamilyPolicy,
+      answer.object.spec.ipFamilies
+    ]
+    const selector = { a: "b" }
+    yield* request("POST", services, { body: service("selecting", { selector }) })
+    const put = (name: string, spec?: object) => request("PUT", `${services}/${name}`, { body: service(name, spec) })
+    assert.deepStrictEqual(families(yield* put("selecting")), ["SingleStack", ["IPv4"]])
+    const both = yield* request("POST", services, { body: service("both") })
+    assert.deepStrictEqual(families(both), ["RequireDualStack", ["IPv4", "IPv6"]])
+    const refused = yield* put("both", { selector })
+    assert.strictEqual(
+      refused.error.message,
+      `Service "both" is invalid: spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not ` +
+        "configured for dual-stack services"
+    )
+    const single = yield* merge(`${services}/both`, { spec: { ipFamilyPolicy: "SingleStack" } })
+    assert.deepStrictEqual(families(single), ["SingleStack", ["IPv4"]])
+  }),
+
   statement("93c", "an apply to an object that has no owners and violates its schema says that it cannot get any", {
     since: 35
   }, function*() {

@@ -181,10 +181,30 @@ const kept = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonVal
   }
 }
 
+/**
+ * An update that does not name the policy of families keeps that of before. Setting it to SingleStack is enough to
+ * release the second family and its address.
+ */
+const inFamilies = (spec: JsonValue.JsonObject, before: JsonValue.JsonObject): JsonValue.JsonObject => {
+  if (!hasAddress(spec)) return spec
+  const ipFamilyPolicy = at(spec, "ipFamilyPolicy") ?? at(before, "ipFamilyPolicy")
+  if (ipFamilyPolicy === undefined) return spec
+  const released = ipFamilyPolicy !== "SingleStack" ?
+    [] :
+    ["clusterIPs", "ipFamilies"].filter((field) =>
+      arrayAt(spec, field).length > 1 && JsonValue.equals(spec[field], before[field])
+    )
+  return {
+    ...spec,
+    ipFamilyPolicy,
+    ...Object.fromEntries(released.map((field) => [field, arrayAt(spec, field).slice(0, 1)]))
+  }
+}
+
 export const prepareUpdate: Strategy["prepareUpdate"] = (next, previous, pool) => {
   const before = objectAt(previous, "spec")
   const patched = keptCheck(keptPorts(kept(objectAt(next, "spec"), before), before), before)
-  const spec = dropped(patched, before)
+  const spec = inFamilies(dropped(patched, before), before)
   // A load balancer is removed asynchronously, but the response does not show that.
   const status = isBalancer(spec) || Object.keys(objectAt(next, "status", "loadBalancer")).length === 0
     ? {}

@@ -54,24 +54,30 @@ export const inVersion = ({ core, resource }: Exchange.Exchange, apiVersion: str
   return found?.collection === resource.collection ? found : undefined
 }
 
-/** How an object violates the schema of its version; undefined for built-in kinds, which always match theirs. */
+/** How a custom object violates the schema of its version; undefined for built-in kinds, which always match theirs. */
 const misfit = ({ custom }: Served, object: unknown): string | undefined => {
   if (custom === undefined) return undefined
   const problems = Checking.problems(customType(custom.schema), object, "allowed")
   return problems.length === 0 ? undefined : Problems.message(problems)
 }
 
+/** Converts an object without pruning and defaulting: defaults of a schema would look like fields of a manager. */
+const converted = (exchange: Exchange.Exchange, object: KubeObject, from: string, to: string) => {
+  const { custom } = exchange.resource
+  return custom === undefined
+    ? Versions.between(inVersion(exchange, from)!, inVersion(exchange, to)!, object)
+    : custom.convert(object, to)
+}
+
 /**
- * Converts an object without pruning and defaulting: defaults of a custom resource's schema would look like fields of a
- * manager. Without pruning, the object may not match the schema of the new version.
+ * Converts an object to a version, whose type it must match. Without pruning it may not match, and unlike an object of
+ * the request's version it may not contain duplicates either.
  */
 const convert = Effect.fnUntraced(function*(exchange: Exchange.Exchange, object: KubeObject, from: string, to: string) {
-  const { custom } = exchange.resource
+  const made = yield* converted(exchange, object, from, to)
   const target = inVersion(exchange, to)
-  if (custom === undefined) return yield* Versions.between(inVersion(exchange, from)!, target!, object)
-  const converted = yield* custom.convert(object, to)
-  const problem = target === undefined ? undefined : misfit(target, converted)
-  return problem === undefined ? converted : yield* Effect.fail(StatusError.plain(problem))
+  const problems = target === undefined ? [] : Checking.problems(typeOf(target), made, "refused")
+  return problems.length === 0 ? made : yield* Effect.fail(StatusError.plain(Problems.message(problems)))
 })
 
 /** How the stored object violates its schema, which may have changed. */

@@ -331,6 +331,8 @@ export const replace = (part: Part): Exchange.Verb =>
       const misnamed = Exchange.nameFault(route.name)
       if (misnamed !== undefined) return yield* Effect.fail(misnamed)
       if (part !== "object" || !resource.strategy.createsOnUpdate) {
+        // Repeated owners are warned about before the object is looked for.
+        Metadata.mergeOwners(exchange, placed)
         return yield* Effect.fail(Exchange.notFound(exchange))
       }
       const uid = placed.metadata.uid ?? ""
