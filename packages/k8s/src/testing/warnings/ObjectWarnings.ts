@@ -69,8 +69,6 @@ const ofDriver: Of = (driver, previous) => {
     ]
 }
 
-const ofTemplate = WorkloadWarnings.ofTemplate("spec", "template")
-
 const objects: Readonly<Record<string, Of>> = {
   "customresourcedefinitions.apiextensions.k8s.io": DefinitionWarnings.ofDefinition,
   pods: WorkloadWarnings.ofPod,
@@ -78,7 +76,7 @@ const objects: Readonly<Record<string, Of>> = {
   replicationcontrollers: WorkloadWarnings.ofNamedTemplate,
   "deployments.apps": WorkloadWarnings.ofNamedTemplate,
   "replicasets.apps": WorkloadWarnings.ofNamedTemplate,
-  "daemonsets.apps": ofTemplate,
+  "daemonsets.apps": WorkloadWarnings.ofDaemonSet,
   "statefulsets.apps": WorkloadWarnings.ofStatefulSet,
   "jobs.batch": WorkloadWarnings.ofJob,
   "cronjobs.batch": WorkloadWarnings.ofCronJob,

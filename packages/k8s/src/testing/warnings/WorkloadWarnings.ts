@@ -35,6 +35,14 @@ export const ofPod: Of = (pod, previous) =>
 export const ofTemplate = (...path: ReadonlyArray<string>): Of =>
   whenChanged((object) => PodWarnings.ofTemplate(at(object, ...path), path.join(".")))
 
+const templateGeneration = "deprecated.daemonset.template.generation"
+
+/** A DaemonSet counts the changes of its template. */
+export const ofDaemonSet: Of = (set, previous) =>
+  set.metadata.annotations?.[templateGeneration] === previous?.metadata.annotations?.[templateGeneration]
+    ? []
+    : ofTemplate("spec", "template")(set, previous)
+
 /** The same for a kind whose name becomes part of its Pods' names. */
 export const ofNamedTemplate: Of = (object, previous) => [
   ...(previous === undefined ? ofName(object, made) : []),

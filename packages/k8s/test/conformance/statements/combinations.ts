@@ -237,6 +237,41 @@ export const combinations = [
     )
   }),
 
+  statement("97b", "a DaemonSet warns of its template again when that changes, a Deployment with every change", {
+    since: 35
+  }, function*() {
+    const { namespace, request } = yield* Target
+    const ns = yield* namespace
+    const env = ["1", "2"].map((value) => ({ name: "A", value }))
+    const warned = (image: string, minReadySeconds: number) => (plural: string, kind: string) =>
+      Effect.map(
+        request("PATCH", `/apis/apps/v1/namespaces/${ns}/${plural}/a`, {
+          body: { spec: { minReadySeconds, template: { spec: { containers: [{ name: "c", image, env }] } } } },
+          contentType: mergeType
+        }),
+        (
+          { headers, object }
+        ) => [object.kind === kind, headers["warning"]?.includes("hides previous definition") === true]
+      )
+    for (
+      const [plural, kind, again] of [["daemonsets", "DaemonSet", false], ["deployments", "Deployment", true]] as const
+    ) {
+      yield* request("POST", `/apis/apps/v1/namespaces/${ns}/${plural}`, {
+        body: {
+          apiVersion: "apps/v1",
+          kind,
+          metadata: { name: "a" },
+          spec: {
+            selector: { matchLabels: { a: "b" } },
+            template: { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i", env }] } }
+          }
+        }
+      })
+      assert.deepStrictEqual(yield* warned("i", 3)(plural, kind), [true, again])
+      assert.deepStrictEqual(yield* warned("j", 3)(plural, kind), [true, true])
+    }
+  }),
+
   statement("89l", "who owned what is forgotten if the object cannot be had in another version that has owners", {
     since: 35,
     note: "a list may have duplicates in the version of the request, not in others; an apply then fails"
