@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import * as Effect from "effect/Effect"
 import { contentType, merge as mergeType, owned, owners } from "../Applying.ts"
 import { statement } from "../Statement.ts"
-import { Target } from "../Target.ts"
+import { type Answer, Target } from "../Target.ts"
 import { allow, patching, scene } from "../WebhookScene.ts"
 
 const merge = Effect.fnUntraced(function*(path: string, body: unknown, fieldManager = "merger") {
@@ -328,10 +328,7 @@ export const combinations = [
       metadata: { name },
       spec: { clusterIP: "None", ports: [{ port: 80 }], ...spec }
     })
-    const families = (answer: { readonly object: { readonly spec?: any } }) => [
-      answer.object.spec.ipFamilyPolicy,
-      answer.object.spec.ipFamilies
-    ]
+    const families = ({ object }: Answer) => [object["spec"].ipFamilyPolicy, object["spec"].ipFamilies]
     const selector = { a: "b" }
     yield* request("POST", services, { body: service("selecting", { selector }) })
     const put = (name: string, spec?: object) => request("PUT", `${services}/${name}`, { body: service(name, spec) })
