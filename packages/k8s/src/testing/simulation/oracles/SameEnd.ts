@@ -19,6 +19,7 @@ import { whichever } from "../state/Renaming.ts"
 import * as Rests from "../state/Rests.ts"
 import * as Stations from "../state/Stations.ts"
 import { swapped } from "../state/Swapped.ts"
+import { turned } from "../state/Turned.ts"
 import { handsOn } from "./Noted.ts"
 import type { Oracle } from "./Oracle.ts"
 
@@ -83,6 +84,7 @@ const differences = (lived: Recording, reference: Reference): ReadonlyArray<stri
   if (lines.length > 0 && dealt(run, state, found)) lines = []
   if (lines.length > 0 && isHistory(run, state, found, counters(recording))) lines = []
   if (lines.length > 0 && isNumbered(recording, run, state, found)) lines = []
+  if (lines.length > 0 && met(run, "removed") && turned(state, found)) lines = []
   const apart = []
   // After a Pod was lost, another of the remaining ones may have its role.
   const isOther = met(run, "podFailed") || met(run, "podRemoved")

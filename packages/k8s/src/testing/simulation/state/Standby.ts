@@ -10,14 +10,15 @@ import type { Point } from "../recording/Fault.ts"
 import { accepted, calls, type Recording } from "../recording/Recording.ts"
 import type { State } from "./Canonical.ts"
 
-const nameOf = (family: string): ReadonlyArray<string> =>
+/** The parts of the name of a family. */
+export const partsOf = (family: string): ReadonlyArray<string> =>
   family.slice(Math.max(family.indexOf(" "), family.lastIndexOf("/")) + 1).split("-")
 
 /** What an object of a kind was created with, with its name replaced by that of another with as many parts. */
 const inWordsOf = (member: string, one: string, other: string): string => {
   const { metadata: _, status: __, ...made } = JSON.parse(member) as Readonly<Record<string, unknown>>
-  const theirs = nameOf(other)
-  return nameOf(one).reduce(
+  const theirs = partsOf(other)
+  return partsOf(one).reduce(
     (text, part, index) =>
       text.replaceAll(
         new globalThis.RegExp(`(?<![a-z0-9])${RegExp.escape(part)}(?![a-z0-9])`, "g"),
@@ -36,7 +37,7 @@ export const turnsWith = (family: string, state: State, atOnce: State): Readonly
   const [member] = state.get(family) ?? []
   return [...state].flatMap(([other, [now]]) => {
     const [then] = atOnce.get(other) ?? []
-    if (other === family || !other.startsWith(kind) || nameOf(other).length !== nameOf(family).length) return []
+    if (other === family || !other.startsWith(kind) || partsOf(other).length !== partsOf(family).length) return []
     if (member === undefined || now === undefined || then === undefined) return []
     const [mine, theirs, wanted] = [
       inWordsOf(member, family, other),

@@ -145,6 +145,36 @@ const colours = (forgotten: boolean) =>
       return isTurn ? Action.requeue : Action.done
     }), { owns: [Deployment, Service] })
 
+/** A Service in front of one of two colours, which gives way to the other; `told`: which it is is written down beside it. */
+const oneOfTwo = (told: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const front = yield* Cache.get(Service, B.named("front"))
+      const serving = front?.spec?.selector?.["app"] ?? "box-blue"
+      const image = `v${box.spec.size}`
+      const isGood = imageOf(yield* Cache.get(Deployment, B.named(serving))) === image
+      const next = front === undefined || isGood ? serving : serving === "box-blue" ? "box-green" : "box-blue"
+      const made = yield* it.apply(Deployment, {
+        metadata: { ...B.named(next), ownerReferences: [controllerReference(box)] },
+        spec: {
+          selector: { matchLabels: { app: next } },
+          template: { metadata: { labels: { app: next } }, spec: { containers: [{ name: "c", image }] } }
+        }
+      }, { force: true })
+      if (!told && (front === undefined || box.status?.phase === undefined)) yield* B.status(box, { phase: next })
+      if (front !== undefined && !isUp(made)) return Action.done
+      yield* it.apply(Service, {
+        metadata: { ...B.named("front"), ownerReferences: [controllerReference(box)] },
+        spec: { selector: { app: next }, ports: [{ port: 80 }] }
+      }, { force: true })
+      if (told) yield* B.status(box, { phase: next })
+      for (const old of yield* Cache.list(Deployment, { owner: box })) {
+        if (!isNamed(next)(old) && !isTerminating(old)) yield* B.unlessGone(it.delete(Deployment, old))
+      }
+      return Action.done
+    }), { owns: [Deployment, Service] })
+
 /** A Deployment that is to start again with each size; `noted`: that it does so is written down before. */
 const restarting = (noted: boolean) =>
   B.boxes((box) =>
@@ -184,6 +214,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1, 2),
     colours(true),
     colours(false)
+  ),
+  B.bug(
+    "course: the other colour comes in the place of one that is removed, and the status tells of that one",
+    "same end state",
+    B.sized(1),
+    oneOfTwo(false),
+    oneOfTwo(true)
   ),
   B.bug(
     "course: Pods before the settings they read",
