@@ -101,6 +101,10 @@ const byType = (path: string, items: ReadonlyArray<unknown>): Fields | undefined
 /** How often a spec was changed is history, and so is the generation that a status names. */
 const isCount = (path: string, key: string): boolean => key === "observedGeneration" && /^[^.]+\.status$/.test(path)
 
+/** A list of nothing in a status says as much as none: that something was in it once is history. */
+const isNothing = (path: string, item: unknown): boolean =>
+  Array.isArray(item) && item.length === 0 && /^[^.]+\.status(?:\.|$)/.test(path)
+
 /** Metadata that says nothing about the result of the run. */
 const isAside = (key: string, item: unknown): boolean =>
   dropped.has(key) || isTouch(item) || (key === "finalizers" && Array.isArray(item) && item.every((it) => it === guard))
@@ -128,10 +132,12 @@ const canonical = (value: unknown, path: string, rename: Rename, mask: Mask): Js
     Object.entries(value)
       .filter(([key, item]) =>
         key !== touched && !historic.has(key) && !isCount(path, key) && !isAssigned(`${path}.${key}`, item) &&
+        !isNothing(path, item) &&
         !(path.endsWith(".metadata") && isAside(key, item))
       )
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => [key, canonical(item, `${path}.${key}`, rename, mask)])
+      .map(([key, item]) => [key, canonical(item, `${path}.${key}`, rename, mask)] as const)
+      .filter(([key, item]) => key !== "status" || path.includes(".") || JSON.stringify(item) !== "{}")
   )
 }
 

@@ -222,6 +222,14 @@ describe("Canonical", () => {
     assert.isNotEmpty(Canonical.compare(none!, own!))
   })
 
+  it("an empty list in a status is none, and one in what is wanted is not", () => {
+    const differing = (one: object, two: object) => same(object("Tray", "a", "1", one), object("Tray", "a", "1", two))
+    assert.deepStrictEqual(differing({}, { status: { failed: [] } }), [])
+    assert.deepStrictEqual(differing({ status: { phase: "x" } }, { status: { phase: "x", failed: [] } }), [])
+    assert.lengthOf(differing({ status: { phase: "x" } }, { status: { phase: "x", failed: ["b"] } }), 1)
+    assert.lengthOf(differing({ spec: {} }, { spec: { failed: [] } }), 1)
+  })
+
   it("what one state has and another has not is told, but of status and annotations", () => {
     const state = (data: object) => Canonical.state(end([object("ConfigMap", "a", "1", data)]), new Set())
     const families = new Map([["ConfigMap default/a", { number: false, fields: true }]])
