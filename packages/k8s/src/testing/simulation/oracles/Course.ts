@@ -6,7 +6,7 @@
  * Kubernetes' own conventions state (API conventions on conditions and metadata, owner references, garbage collection),
  * and speaks of the operator's own writes only.
  */
-import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
+import { isTerminating, type KubeObject, type OwnerReference } from "@effect-operator/core/KubeObject"
 import { isComplete } from "../recording/Ends.ts"
 import { blindings, met } from "../recording/Excuses.ts"
 import { blinds, guard, hastens, isElected, touched } from "../recording/Fault.ts"
@@ -64,25 +64,44 @@ export const ownersOwn: Oracle = {
   })
 }
 
+/** Whether an object does not have that owner either if people want at once what they want after so many steps. */
+const isNeverOwned = (
+  { hasty }: Reference,
+  steps: number,
+  { kind, metadata: { name, namespace } }: KubeObject,
+  owner: OwnerReference
+): boolean => {
+  const { recording: other } = hasty(Array.from({ length: steps - 1 }, (_, step) => step + 1))
+  const [moment] = [...other.rests, other]
+  const same = moment?.objects.find((object) =>
+    object.kind === kind && object.metadata.name === name && object.metadata.namespace === namespace
+  )
+  return same !== undefined &&
+    !same.metadata.ownerReferences?.some((its) => its.kind === owner.kind && its.name === owner.name)
+}
+
 /**
  * Owner references are not lost in passing, by a write about something else. Letting go of an object is a write of its own,
- * which takes over nothing.
+ * which takes over nothing; or people have asked for it, so that the owner would not own it either if it was made now.
  */
 const ownersKept: Oracle = {
   name: "owner references are kept",
-  judge: each(({ after, before, objects, type }) => {
-    if (before === undefined || type === "DELETED") return undefined
-    const left = new Set(after.metadata.ownerReferences?.map(({ uid }) => uid))
-    const lost = before.metadata.ownerReferences?.find(({ uid }) => {
-      const owner = objects.get(uid)
-      return !left.has(uid) && owner !== undefined && !isTerminating(owner)
-    })
-    const had = new Set(before.metadata.ownerReferences?.map(({ uid }) => uid))
-    const letsGo = [...left].every((uid) => had.has(uid)) && content(before) === content(after)
-    return lost === undefined || letsGo
-      ? undefined
-      : `${name(after)} loses the reference to its owner ${lost.kind} ${lost.name}`
-  })
+  judge: (run, reference) =>
+    each(({ after, before, call, objects, type }) => {
+      if (before === undefined || type === "DELETED") return undefined
+      const left = new Set(after.metadata.ownerReferences?.map(({ uid }) => uid))
+      const lost = before.metadata.ownerReferences?.find(({ uid }) => {
+        const owner = objects.get(uid)
+        return !left.has(uid) && owner !== undefined && !isTerminating(owner)
+      })
+      const had = new Set(before.metadata.ownerReferences?.map(({ uid }) => uid))
+      const letsGo = [...left].every((uid) => had.has(uid)) && content(before) === content(after)
+      if (lost === undefined || letsGo) return undefined
+      const steps = run.begun.step > 0 ? 0 : run.steps.filter((begin) => begin <= call.at).length
+      return steps > 1 && isNeverOwned(reference, steps, after, lost)
+        ? undefined
+        : `${name(after)} loses the reference to its owner ${lost.kind} ${lost.name}`
+    })(run)
 }
 
 /** What somebody else has written on an object stays there. */

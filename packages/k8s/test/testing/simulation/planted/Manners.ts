@@ -48,6 +48,21 @@ const replacing = (
     return Action.done
   })
 
+/** Settings that are the Box's, or people's, at each size as `theirs` has it; at first they are the Box's. */
+const handing = (theirs: (size: number) => boolean): B.Reconcile => (box) =>
+  Effect.gen(function*() {
+    const it = yield* B.client
+    const { size } = box.spec
+    const found = yield* B.cached("settings")
+    const ownerReferences = theirs(size) && (found !== undefined || size === 2) ? [] : [controllerReference(box)]
+    const map = { metadata: { ...B.named("settings"), ownerReferences }, data: { size: String(size) } }
+    if (found === undefined) yield* B.unlessThere(it.create(ConfigMap, map))
+    else if (found.data?.["size"] !== map.data.size) {
+      yield* it.replace(ConfigMap, { ...found, ...map, metadata: { ...found.metadata, ownerReferences } })
+    }
+    return Action.done
+  })
+
 /** Pods of whatever is in a group. */
 const podsOf = (group: (box: B.Box) => Readonly<Record<string, string>>): B.Reconcile => (box) =>
   Effect.gen(function*() {
@@ -189,6 +204,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1, 2),
     B.boxes(replacing(() => ({}))),
     B.boxes(replacing((found) => found))
+  ),
+  B.bug(
+    "manners: lets go of what it is to keep, and not of what people want to have for themselves alone",
+    "owner references are kept",
+    B.sized(1, 3, 2),
+    B.boxes(handing(() => true), { watches: [Watch.make(ConfigMap, { map: () => [B.key] })] }),
+    B.boxes(handing((size) => size === 2), { watches: [Watch.make(ConfigMap, { map: () => [B.key] })] })
   ),
   B.bug(
     "manners: an update that forgets what others have written",
