@@ -114,9 +114,22 @@ const judged = (scenario: Scenario, { resource }: Draws, changes: ReadonlyArray<
   return { accepted, refusal }
 }
 
+/** A list as people change it: with one item less, or one more of those that were drawn. */
+const listed = (
+  before: ReadonlyArray<unknown>,
+  drawn: ReadonlyArray<unknown>,
+  chance: (what: number, below: number) => number
+): ReadonlyArray<unknown> => {
+  const known = before.map((item) => JSON.stringify(item))
+  const more = drawn.find((item) => !known.includes(JSON.stringify(item)))
+  return more === undefined || (before.length > 0 && chance(4, 2) === 0)
+    ? before.toSpliced(chance(5, Math.max(1, before.length)), 1)
+    : [...before, more]
+}
+
 /**
- * A change as people make it: half of the time a single field, because some effects only show then; now and then the
- * whole spec, or back to an earlier one. `chance(what, n)` draws a number below n.
+ * A change as people make it: half of the time a single field, because some effects only show then, and half of those of
+ * a list by one item; now and then the whole spec, or back to an earlier one. `chance(what, n)` draws a number below n.
  */
 const next = (
   drawn: JsonObject,
@@ -133,10 +146,13 @@ const next = (
   const fields = Object.keys({ ...before, ...drawn }).filter((key) =>
     JSON.stringify(before[key]) !== JSON.stringify(drawn[key])
   )
-  if (fields.length < 2) return drawn
   const field = fields[chance(2, fields.length)]!
+  const [was, is] = [before[field], drawn[field]]
+  const isListed = Array.isArray(was) && Array.isArray(is) && chance(3, 2) === 0
+  if (fields.length < 2 && !isListed) return drawn
   const { [field]: _, ...rest } = before
-  const changed = field in drawn ? { ...before, [field]: drawn[field]! } : rest
+  const value = isListed ? listed(was, is, chance) as typeof is : is
+  const changed = field in drawn ? { ...before, [field]: value! } : rest
   return fits(changed) ? changed : drawn
 }
 

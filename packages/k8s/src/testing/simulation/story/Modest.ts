@@ -11,6 +11,8 @@ export const defaults = {
   few: 9,
   /** or below this, one in four, */
   some: 41,
+  /** a list has the same twice in one of so many specs, */
+  twice: 4,
   /** and the value of a field named like a namespace is a namespace that every cluster has. */
   namespaces: ["default", "kube-public"]
 } as const
@@ -24,7 +26,10 @@ export const modest = (
   fits: (value: JsonObject) => boolean
 ): JsonObject => {
   const named = renamed(drawn)
-  const start = isObject(named) && fits(named) ? named : drawn
+  const plainly = isObject(named) && fits(named) ? named : drawn
+  const once = distinct(plainly) as JsonObject
+  const isTwice = JSON.stringify(once) !== JSON.stringify(plainly)
+  const start = isTwice && chance(defaults.twice) > 0 && fits(once) ? once : plainly
   return [...leaves(start)].reduce((value, [path, leaf]) => {
     for (const candidate of candidates(leaf, path, chance)) {
       const changed = replaced(value, path, candidate)
@@ -60,6 +65,14 @@ const renamed = (value: unknown): unknown =>
         [key, item]
       ) => [/^[a-z_][\w.-]*$/i.test(key) ? key : plain(key) || "a", renamed(item)])
     )
+    : value
+
+/** Lists in which nothing is twice. */
+const distinct = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? [...new Map(value.map((item) => [JSON.stringify(item), distinct(item)])).values()]
+    : isObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, distinct(item)]))
     : value
 
 function* leaves(value: unknown, path: Path = []): Generator<readonly [Path, unknown]> {

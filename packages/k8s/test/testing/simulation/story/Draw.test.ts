@@ -147,6 +147,27 @@ describe("Draw", () => {
     assert.includeMembers([...all], ["spec.size: alone", "spec.label: alone", "changed back"])
   })
 
+  it("draws lists that lose or gain one item", () => {
+    const Team = CustomResource.make({
+      group: "drawn.example.com",
+      version: "v1",
+      kind: "Team",
+      spec: Schema.Struct({ names: Schema.Array(Schema.Literals(["ann", "bob", "cy", "dee", "eve"])) })
+    })
+    const scenario = { name: "teams", resources: [Team], operator: Manager.layer([]), steps: [] }
+    const all = Array.from({ length: 80 }, (_, turn) => Draw.changes(scenario, Simulation.draws(Team), 1, turn))
+    const names = (change: (typeof all)[number][number]) => change === null ? [] : change["names"] as Array<string>
+    const pairs = all.flatMap((changes) => changes.slice(1).map((after, at) => [names(changes[at]!), names(after)]))
+    const isPart = (one: ReadonlyArray<string>, of: ReadonlyArray<string>) => one.every((name) => of.includes(name))
+    const by = (more: number) =>
+      pairs.filter(([one, two]) =>
+        two!.length === one!.length + more && one!.length + two!.length > 2 &&
+        (isPart(one!, two!) || isPart(two!, one!))
+      ).length
+    assert.isAbove(by(1), 3)
+    assert.isAbove(by(-1), 3)
+  })
+
   it.live("people wait as long as the story asks for in which most happens, whatever the first one is that is drawn", () =>
     Effect.gen(function*() {
       const slow = crates(({ size }) => size, "90 seconds")

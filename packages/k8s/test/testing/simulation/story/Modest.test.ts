@@ -23,6 +23,13 @@ describe("Modest", () => {
     assert.deepStrictEqual(modest({ replicas: 8, image: "nginx2" }, last, anything), { replicas: 8, image: "nginx2" })
   })
 
+  it("says the same twice in a list only now and then, or where the Schema wants it", () => {
+    const drawn = { teams: ["a", "b", "a"], ports: [{ of: ["x", "x"] }, { of: ["x", "x"] }] }
+    assert.deepStrictEqual(modest(drawn, last, anything), { teams: ["a", "b"], ports: [{ of: ["x"] }] })
+    assert.deepStrictEqual(modest(drawn, first, anything), drawn)
+    assert.deepStrictEqual(modest(drawn, last, (value) => JSON.stringify(value) === JSON.stringify(drawn)), drawn)
+  })
+
   it("asks for namespaces that there are", () => {
     const drawn = { targetNamespace: "q", watchNamespaces: ["x", "y"], from: { namespace: "z", name: "Z" } }
     assert.deepStrictEqual(modest(drawn, last, anything), {
