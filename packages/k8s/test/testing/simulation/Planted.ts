@@ -13,6 +13,7 @@ import { planted as manners } from "./planted/Manners.ts"
 import { planted as names } from "./planted/Names.ts"
 import { planted as others } from "./planted/Others.ts"
 import { planted as outside } from "./planted/Outside.ts"
+import { planted as parts } from "./planted/Parts.ts"
 import { planted as replicas } from "./planted/Replicas.ts"
 import { planted as silences } from "./planted/Silences.ts"
 import { planted as unseen } from "./planted/Unseen.ts"
@@ -37,5 +38,6 @@ export const planted: ReadonlyArray<B.Planted> = [
   ...names,
   ...work,
   ...answers,
-  ...replicas
+  ...replicas,
+  ...parts
 ]

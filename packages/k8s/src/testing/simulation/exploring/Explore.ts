@@ -26,6 +26,7 @@ import { stratified } from "./Order.ts"
 import * as Points from "./Points.ts"
 import * as Pools from "./Pools.ts"
 import * as Singles from "./Singles.ts"
+import * as Halfway from "./Halfway.ts"
 import type { Turns } from "./Turns.ts"
 
 /** A run that an oracle complains about. */
@@ -212,6 +213,11 @@ export function* explore(all: Scenario, options: Options, story: Story = whole(a
   for (const lived of end === undefined ? told : [...told, beginning(story, end)]) {
     yield
     const wrong = unhealthy(lived)
+    if (wrong !== undefined) return outcome(wrong)
+  }
+  for (const steps of Halfway.unlike(base)) {
+    yield
+    const wrong = steps === end ? undefined : unhealthy(beginning(story, steps))
     if (wrong !== undefined) return outcome(wrong)
   }
   single = Singles.of(asked)

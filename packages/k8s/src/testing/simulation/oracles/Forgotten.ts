@@ -15,7 +15,8 @@ import { isLookedAfter, turnsWith } from "../state/Standby.ts"
 import type { Reference } from "../running/Reference.ts"
 import type { Oracle } from "./Oracle.ts"
 import { derived, toldOfBefore } from "./Derived.ts"
-import { notBack, notBackOutside, outdated, outdatedOutside } from "./Outdated.ts"
+import { notBack, notBackOutside, outdated, outdatedOutside, stillAnnotated } from "./Outdated.ts"
+import { flagOfBefore } from "./Flags.ts"
 import { isTold } from "./Refused.ts"
 
 /** Kinds whose specs are not changed once they are there: what they were made for is history. */
@@ -83,6 +84,38 @@ const isPart = (object: KubeObject, run: Recording, own: KubeObject, mask: Canon
   if (from >= (run.steps.find((begin) => begin > since) ?? Infinity)) return false
   const rest = name.replace(own.metadata.name, "")
   return !/\d/.test(rest) && wordsOf(run, own).every((word) => !rest.includes(word))
+}
+
+/** The lists of words that a value has, by path. */
+const listsOf = (value: unknown, path = ""): ReadonlyMap<string, ReadonlyArray<string>> => {
+  if (Array.isArray(value)) return new Map(value.every((item) => typeof item === "string") ? [[path, value]] : [])
+  if (!isObject(value)) return new Map()
+  return new Map(Object.entries(value).flatMap(([key, item]) => [...listsOf(item, `${path}.${key}`)]))
+}
+
+/**
+ * A part for one of the words of a list, which people have taken off it: there is one of a name with each word that is on the
+ * list, at every rest. What a list is made of is no history of it.
+ */
+const isOfItem = (object: KubeObject, run: Recording, own: KubeObject, mask: Canonical.Mask): boolean => {
+  const { kind, metadata: { name } } = object
+  if (!read.has(kind) || controllerOf(object)?.uid !== own.metadata.uid) return false
+  if ([...mask].some((path) => path.startsWith(kind))) return false
+  const moments = [...run.rests, run].flatMap((moment) => {
+    const then = moment?.objects.find(({ metadata }) => metadata.uid === own.metadata.uid)
+    if (moment === undefined || then === undefined) return []
+    const names = new Set(moment.objects.flatMap((one) => one.kind === kind ? [one.metadata.name] : []))
+    return [{ names, lists: listsOf((then as { readonly spec?: unknown }).spec) }]
+  })
+  const paths = new Set(moments.flatMap(({ lists }) => [...lists.keys()]))
+  return [...paths].some((path) => {
+    const words = new Set(moments.flatMap(({ lists }) => lists.get(path) ?? []))
+    const [word, ...more] = [...words].filter((one) => one !== "" && name.split(/[-.]/).includes(one))
+    const named = (other: string) => name.split(/([-.])/).map((part) => part === word ? other : part).join("")
+    return word !== undefined && more.length === 0 && words.size > 1 &&
+      moments.at(-1)?.lists.get(path)?.includes(word) !== true &&
+      moments.every(({ lists, names }) => (lists.get(path) ?? []).every((one) => names.has(named(one))))
+  })
 }
 
 /** Of a family that is in other namespaces under the same name: a copy, and no record of something that is over. */
@@ -221,7 +254,8 @@ export const forgotten: Oracle = {
       const { kind } = object
       if (runs(object)) return { number: !told, fields: false }
       if (fixed.has(kind)) return undefined
-      const isPartOf = allowing.has(kind) || only !== undefined && isPart(object, run, only, mask)
+      const isPartOf = allowing.has(kind) ||
+        only !== undefined && (isPart(object, run, only, mask) || isOfItem(object, run, only, mask))
       const number = standing.has(kind) || run.kinds.length === 0 || isCopy(family, atOnce) || isPartOf && !told
       return { number, fields: true }
     }
@@ -254,6 +288,7 @@ export const forgotten: Oracle = {
     const found = Canonical.leftover(state, atOnce, asked, standsBy, rests.map((rest) => rest.state)) ??
       // What is as it is while it rests says nothing of what it is like otherwise.
       outdated(run, people, withFields, state, atOnce, rests.flatMap((rest) => rest.paused ? [] : [rest.state])) ??
+      stillAnnotated(run, people, withFields, state, atOnce) ??
       (only === undefined || told
         ? undefined
         : notBack(rests, { state, wanted: wantedBy(only) }, withFields, atOnce) ??
@@ -262,7 +297,11 @@ export const forgotten: Oracle = {
       (only === undefined || told
         ? undefined
         : derived(run, reference, only, withFields, state, atOnce) ??
-          toldOfBefore(run, only, families.get(only.metadata.uid), rests.map((rest) => rest.state), state, atOnce))
+          [toldOfBefore, flagOfBefore].reduce<string | undefined>(
+            (found, told) =>
+              found ?? told(run, only, families.get(only.metadata.uid), rests.map((rest) => rest.state), state, atOnce),
+            undefined
+          ))
     return found === undefined ? undefined : `left of what was wanted before: ${found}`
   }
 }

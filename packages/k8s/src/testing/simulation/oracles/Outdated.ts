@@ -44,10 +44,17 @@ const textsOf = (value: unknown): ReadonlyArray<string> =>
 const plain = (value: unknown, path: string): unknown =>
   /^Secret[^.]*\.data\./.test(path) && typeof value === "string" ? decoded(value) : value
 
+const isWord = (value: unknown): value is string => typeof value === "string" && value !== ""
+
 const replaced = (old: unknown, now: unknown, path: string, found: Array<Replaced>): void => {
   if (isObject(old) && isObject(now)) {
     for (const key of Object.keys(now)) replaced(old[key], now[key], `${path}.${key}`, found)
     return
+  }
+  if (Array.isArray(old) && Array.isArray(now)) {
+    for (const item of old.filter((one) => isWord(one) && !now.includes(one))) {
+      for (const other of now.filter(isWord)) found.push({ path: `${path}[]`, old: item, now: other })
+    }
   }
   const [before, after] = [textsOf(plain(old, path)), textsOf(plain(now, path))]
   for (const [index, text] of before.entries()) {
@@ -70,6 +77,67 @@ export const replacedIn = ({ entries }: Recording, object: KubeObject): Readonly
     replaced(asked(entry.change.object), asked(object), object.kind, found)
   }
   return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()]
+}
+
+/** What a value has by each of its keys, as texts: `key=text`. */
+const entriesIn = (value: unknown, found: Set<string> = new Set()): ReadonlySet<string> => {
+  if (!isObject(value)) return found
+  for (const [key, item] of Object.entries(value)) {
+    if (isScalar(item)) found.add(`${key}=${item}`)
+    else entriesIn(item, found)
+  }
+  return found
+}
+
+/** What people have had in an object under a key, and have no more. */
+const takenOffIn = ({ entries }: Recording, object: KubeObject): ReadonlySet<string> => {
+  const now = entriesIn(asked(object))
+  const had = entries.flatMap((entry) =>
+    entry._tag === "Change" && entry.change.object.metadata.uid === object.metadata.uid
+      ? [...entriesIn(asked(entry.change.object))]
+      : []
+  )
+  return new Set(had.filter((entry) => !now.has(entry)))
+}
+
+/** Annotations anywhere in an object, by path. */
+const annotationsIn = (
+  value: unknown,
+  path: string
+): ReadonlyArray<readonly [path: string, key: string, text: string]> =>
+  Array.isArray(value)
+    ? value.flatMap((item, index) => annotationsIn(item, `${path}[${index}]`))
+    : isObject(value)
+    ? Object.entries(value).flatMap(([key, item]) =>
+      key === "annotations" && isObject(item)
+        ? Object.entries(item).map(([its, text]) => [`${path}.${key}`, its, String(text)] as const)
+        : annotationsIn(item, `${path}.${key}`)
+    )
+    : []
+
+/**
+ * An annotation that people had asked for by this key, with this text, and ask for no more. Others tell what has been done,
+ * and stay.
+ */
+export const stillAnnotated = (
+  run: Recording,
+  people: ReadonlyArray<KubeObject>,
+  families: Iterable<string>,
+  state: State,
+  other: State
+): string | undefined => {
+  const gone = new Set(people.flatMap((object) => [...takenOffIn(run, object)]))
+  if (gone.size === 0 || people.some(isPaused) || isTold(run)) return undefined
+  for (const family of families) {
+    const [one, two] = [state.get(family) ?? [], other.get(family) ?? []]
+    if (one.length !== 1 || two.length !== 1) continue
+    const [found, wanted] = [one, two].map(([member]) => annotationsIn(JSON.parse(member!), family))
+    const left = found!.find(([path, key, text]) =>
+      gone.has(`${key}=${text}`) && !wanted!.some(([its, name]) => its === path && name === key)
+    )
+    if (left !== undefined) return `${left[0]}.${left[1]}: ${JSON.stringify(left[2])}, which nobody asks for any more`
+  }
+  return undefined
 }
 
 /** Fields that are as they were made for good. */
