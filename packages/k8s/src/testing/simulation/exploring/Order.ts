@@ -61,11 +61,12 @@ const onlyHolds = ({ object, request: { body } }: Call): boolean => {
 }
 
 /** How much a fault at a point tells: most at a write, least where nothing is at stake. */
-const weight = (point: Point, { entry, isIdle = false, isLast = false }: Partial<Place> = {}): number => {
+const weight = (point: Point, { after, entry, isIdle = false, isLast = false }: Partial<Place> = {}): number => {
   if (point._tag === "Step" && point.fault === "away") return isLast ? 0 : 1
   if (point._tag === "Clock" || point._tag === "Step") return 0
   if (isIdle) return 4
-  if (entry?._tag === "External") return asks(entry.name) ? 2 : 0
+  // Where there is nothing yet, no answer is taken for "nothing there".
+  if (entry?._tag === "External") return asks(entry.name) && after === "make" ? 2 : 0
   if (entry?._tag === "Call") {
     if (isEvent(entry.request.path)) return 3
     return entry.request.method === "GET" || changesNothing(entry) ? 2 : onlyHolds(entry) ? 1 : 0
