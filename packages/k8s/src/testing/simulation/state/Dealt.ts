@@ -19,10 +19,14 @@ const isShare = (value: unknown): boolean =>
 /** Where two values differ; undefined if anything other than shares does. */
 const places = (one: Json | undefined, two: Json | undefined, path: Path): ReadonlyArray<Path> | undefined => {
   if (JSON.stringify(one) === JSON.stringify(two)) return []
-  if (!isObject(one) || !isObject(two)) return isShare(one) && isShare(two) ? [path] : undefined
+  // Where there are not enough for all, who comes last has none.
+  const [first, second] = isObject(one) || isObject(two) ? [one ?? {}, two ?? {}] : [one, two]
+  if (!isObject(first) || !isObject(second)) {
+    return [one, two].every((value) => value === undefined || isShare(value)) ? [path] : undefined
+  }
   const found: Array<Path> = []
-  for (const key of new Set([...Object.keys(one), ...Object.keys(two)])) {
-    const inside = places(one[key] as Json, two[key] as Json, [...path, key])
+  for (const key of new Set([...Object.keys(first), ...Object.keys(second)])) {
+    const inside = places(first[key] as Json, second[key] as Json, [...path, key])
     if (inside === undefined) return undefined
     found.push(...inside)
   }

@@ -38,6 +38,17 @@ describe("Dealt", () => {
     assert.isFalse(dealt(run(two), state(one), state({ ...two, c: { shard: 1 } })))
   })
 
+  it("who has none, where there are not enough, is whoever came last", () => {
+    const [first, second] = [{ a: { shard: 0 }, b: {} }, { a: {}, b: { shard: 0 } }]
+    assert.isTrue(dealt(run(second), state(first), state(second)))
+    assert.isTrue(dealt(run(second), state({ ...first, b: undefined as never }), state(second)))
+    assert.isFalse(dealt(run(second), state(first), state({ a: {}, b: {} })), "nobody has it")
+    assert.isFalse(dealt(run(second), state(first), state({ a: { shard: 0 }, b: { shard: 0 } })), "both have it")
+    assert.isFalse(dealt(run(first, second), state(first), state(second)), "it was taken away")
+    const phases = [{ a: { phase: "Ready" }, b: {} }, { a: {}, b: { phase: "Ready" } }] as const
+    assert.isFalse(dealt(run(phases[1]), state(phases[0]), state(phases[1])), "a phase is not given out")
+  })
+
   it("nor of what follows from a spec, is said in words, or stands elsewhere", () => {
     const weights = (a: number, b: number) => ({ a: { shard: a }, b: { shard: b } })
     assert.isFalse(dealt(run(weights(1, 7)), state(weights(7, 1)), state(weights(1, 7))))
