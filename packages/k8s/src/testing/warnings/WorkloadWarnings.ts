@@ -37,13 +37,15 @@ export const ofTemplate = (...path: ReadonlyArray<string>): Of =>
 
 const templateGeneration = "deprecated.daemonset.template.generation"
 
-/** A DaemonSet counts the changes of its template. */
-export const ofDaemonSet: Of = (set, previous) =>
-  set.metadata.annotations?.[templateGeneration] === previous?.metadata.annotations?.[templateGeneration]
-    ? []
-    : ofTemplate("spec", "template")(set, previous)
+/** A DaemonSet counts the changes of its template, and is judged again only after one. */
+export const ofDaemonSet: Of = (set, previous) => {
+  const count = (object: KubeObject) => object.metadata.annotations?.[templateGeneration]
+  return previous === undefined || count(set) !== count(previous)
+    ? PodWarnings.ofTemplate(at(set, "spec", "template"), "spec.template")
+    : []
+}
 
-/** The same for a kind whose name becomes part of its Pods' names. */
+/** As `ofTemplate`, for a kind whose name becomes part of its Pods' names. */
 export const ofNamedTemplate: Of = (object, previous) => [
   ...(previous === undefined ? ofName(object, made) : []),
   ...ofTemplate("spec", "template")(object, previous)

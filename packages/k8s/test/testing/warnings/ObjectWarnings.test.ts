@@ -48,13 +48,23 @@ describe("a new object of", () => {
   }
 })
 
-it("a template is looked at again only where something else is wanted", () => {
-  const set = (generation: number) =>
-    object({ spec: { template: { spec: { terminationGracePeriodSeconds: -1 } } } }, { generation })
-  const of = ObjectWarnings.ofObject("daemonsets.apps")
+const template = { spec: { template: { spec: { terminationGracePeriodSeconds: -1 } } } }
+
+it("a template is judged again only if something else is wanted", () => {
+  const set = (generation: number) => object(template, { generation })
+  const of = ObjectWarnings.ofObject("deployments.apps")
   assert.lengthOf(of(set(1), undefined), 1)
   assert.lengthOf(of(set(1), set(1)), 0)
   assert.lengthOf(of(set(2), set(1)), 1)
+})
+
+it("the template of a DaemonSet is judged again only if it has changed, which the DaemonSet counts", () => {
+  const set = (generation: number, count: string) =>
+    object(template, { generation, annotations: { "deprecated.daemonset.template.generation": count } })
+  const of = ObjectWarnings.ofObject("daemonsets.apps")
+  assert.lengthOf(of(object(template), undefined), 1)
+  assert.lengthOf(of(set(2, "1"), set(1, "1")), 0)
+  assert.lengthOf(of(set(3, "2"), set(2, "1")), 1)
 })
 
 it("a deprecated kind says since when, until when, and what to use", () => {
