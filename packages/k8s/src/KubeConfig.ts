@@ -10,9 +10,9 @@
  * 4. `$HOME/.kube/config`, if it exists;
  * 5. the service account of the pod that this runs in.
  *
- * `options.context` chooses another context of 1 to 4, one of which must exist; `options.inCluster` goes straight to 5. Relative file names in a
- * kubeconfig are relative to that file. If a setting has a `-data` twin, the data wins. A user's token file takes
- * precedence over its token, exec plugins and auth providers over its password.
+ * `options.context` chooses another context of 1 to 4, one of which must exist; `options.inCluster` goes straight to 5.
+ * Relative file names in a kubeconfig are relative to that file. If a setting has a `-data` twin, the data wins. A
+ * user's token file takes precedence over its token, exec plugins and auth providers over its password.
  *
  * A server is reached directly unless the kubeconfig's `proxy-url` or Go's rules about `HTTPS_PROXY` and `NO_PROXY`
  * send it through a proxy. Secrets are `Redacted`, and no error quotes a file's content.

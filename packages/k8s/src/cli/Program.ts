@@ -3,8 +3,8 @@
  *
  * Every command prints its result on standard output and everything else on standard error. It exits with 0 on success,
  * otherwise with 1 and one message that says what to do; if a signal interrupts it, with 128 plus the signal's number.
- * `cluster` and `dev` without `--once` run until then, and exit with 0. `--help` works everywhere; `--completions bash` (or `zsh`,
- * `fish`) prints a completion script.
+ * `cluster` and `dev` without `--once` run until then, and exit with 0. `--help` works everywhere; `--completions bash`
+ * (or `zsh`, `fish`) prints a completion script.
  */
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import * as CliError from "effect/cli/CliError"

@@ -1,8 +1,9 @@
 /**
- * `Halfway`: rests in the middle of a story that are other than if people had wanted at once what they want there.
+ * `Halfway`: rests in the middle of a story at which the cluster differs from one where the spec of that rest was
+ * applied at once.
  *
- * What is left of an earlier spec may go with a later step, and the end says nothing of it. That something is other is no
- * complaint (a history is); but the story that ends there is worth telling, which costs more than one look.
+ * A later step may remove what is left of an earlier spec, so that the end does not show it. A difference alone is no
+ * complaint (it may be a history), but the story that ends at that rest is worth judging, which takes further runs.
  */
 import type { Reference } from "../running/Reference.ts"
 import * as Rests from "../state/Rests.ts"
@@ -11,7 +12,7 @@ import { deletingSteps } from "../story/Variants.ts"
 
 const textOf = (state: State): string => JSON.stringify([...state].toSorted(([a], [b]) => a < b ? -1 : 1))
 
-/** After how many steps: two or more, none of which deletes what people work with, and not the last. */
+/** The numbers of steps after which that is so: at least two, none of which deletes the users' object. */
 export const unlike = ({ hasty, recording, rests }: Reference): ReadonlyArray<number> => {
   if (recording.failure !== undefined || recording.begun.step > 0) return []
   const deletes = deletingSteps(recording)

@@ -1,4 +1,4 @@
-/** `Order`: which single faults are run first, as the budget may not do for all. */
+/** `Order`: which single faults are run first, because the budget may not be enough for all of them. */
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { asks } from "../recording/Asks.ts"
 import { isElected, isElection, isEvent, type Kind, type Point } from "../recording/Fault.ts"
@@ -7,22 +7,22 @@ import { key, type Story } from "../story/Story.ts"
 import { deletingSteps } from "../story/Variants.ts"
 import type { Single } from "./Singles.ts"
 
-/** What people do with a step: something is there that was not, is another, or is to go. */
+/** What users do in a step: create something, change it, or delete it. */
 type Doing = "nothing" | "make" | "change" | "delete"
 
 /** What happens at a point. */
 interface Place {
-  /** Of a step there is none. */
+  /** Absent for a step. */
   readonly entry: Entry | undefined
-  /** It is one of many about a lease, between which nothing happens: what they are there for is told by the first. */
+  /** It is one of many in a row about a lease, of which the first ones tell enough. */
   readonly isIdle: boolean
-  /** What people have done before. */
+  /** What users have done just before. */
   readonly after: Doing
-  /** It is a step that takes away what people work with: what comes of that nobody sees but who is there. */
+  /** It is a step that deletes the users' object: only a process that is running sees that. */
   readonly isLast?: boolean
 }
 
-/** So many requests and events about leases in a row tell something. */
+/** How many requests and events about leases in a row are worth a fault. */
 const renewals = 8
 
 const isAboutLease = (entry: Entry): boolean =>
@@ -50,22 +50,22 @@ const placesIn = (run: Recording): ReadonlyMap<string, Place> => {
   return places
 }
 
-/** Whether a write was of what is there already: applied anew, or after a start. */
+/** Whether a write changed nothing: it was applied again, or repeated after a start. */
 const changesNothing = (call: Call): boolean => accepted(call) && call.before === call.after
 
-/** Whether a write does nothing but hold an object by a finalizer: nothing has been done yet that could be half done. */
+/** Whether a write only adds a finalizer: nothing has been done yet that could be half done. */
 const onlyHolds = ({ object, request: { body } }: Call): boolean => {
   const text = JSON.stringify(body) ?? ""
   return object !== undefined && !isTerminating(object) && text.includes("finalizers") &&
     !/spec|status|data"/.test(text)
 }
 
-/** How much a fault at a point tells: most at a write, least where nothing is at stake. */
+/** How soon a fault at a point is run: 0 is first. Faults at writes tell most. */
 const weight = (point: Point, { after, entry, isIdle = false, isLast = false }: Partial<Place> = {}): number => {
   if (point._tag === "Step" && point.fault === "away") return isLast ? 0 : 1
   if (point._tag === "Clock" || point._tag === "Step") return 0
   if (isIdle) return 4
-  // Where there is nothing yet, no answer is taken for "nothing there".
+  // Before anything exists, a missing answer cannot be mistaken for "there is nothing".
   if (entry?._tag === "External") return asks(entry.name) && after === "make" ? 2 : 0
   if (entry?._tag === "Call") {
     if (isEvent(entry.request.path)) return 3
@@ -74,7 +74,7 @@ const weight = (point: Point, { after, entry, isIdle = false, isLast = false }: 
   return 1
 }
 
-/** What is done to which kind, whatever its name is: of two that are alike the second tells little that the first does not. */
+/** What is done to which kind, whatever its name: of two that are alike, the second tells little new. */
 const shapeOf = ({ entry }: Partial<Place>): string => {
   if (entry?._tag === "Event") return `${entry.type} ${entry.object.kind}`
   if (entry?._tag === "External") return entry.name
@@ -84,8 +84,8 @@ const shapeOf = ({ entry }: Partial<Place>): string => {
 }
 
 /**
- * Kinds that find more than others do, what is half done, refused, or found again by another process, and how many of them are
- * run for one of another.
+ * Faults that find more than others (something half done, refused, or taken over by another process), with how many of
+ * them are run for each one of another kind.
  */
 const telling: ReadonlyMap<Kind, number> = new Map<Kind, number>([
   ["crashAfter", 4],
@@ -97,8 +97,9 @@ const telling: ReadonlyMap<Kind, number> = new Map<Kind, number>([
 ])
 
 /**
- * Of each way in which something goes wrong one kind, where it happens: between them they find nearly all that any kind finds
- * of the planted bugs, each most of what those before it do not. Of what is refused, say, one answer tells what all tell.
+ * One kind of fault for each way in which something goes wrong, with where it happens. Together they find nearly all
+ * planted bugs that any fault finds, and each finds most of those that the faults before it miss. Of the refusals, for
+ * instance, one stands for all.
  */
 const early: ReadonlyArray<string> = [
   "Call crashAfter",
@@ -127,10 +128,10 @@ const rankOf = ({ point: { _tag, fault } }: Single): number => {
   return rank < 0 ? early.length : rank
 }
 
-/** What happens at rest tells something else than the same at a request. */
+/** The same fault tells different things at rest and at a request. */
 const groupOf = ({ lived, point }: Single): string => `${point._tag} ${point.fault} ${key(lived)}`
 
-/** One of each that people have done before, in turn: what is half done leaves something else where something is there already. */
+/** Takes turns between what users did before: something half done has other results if an object already exists. */
 const inTurn = <A extends { readonly after: Doing }>(all: ReadonlyArray<A>): ReadonlyArray<A> => {
   const known = new Map<Doing, number>()
   return all.map((one) => {
@@ -141,15 +142,15 @@ const inTurn = <A extends { readonly after: Doing }>(all: ReadonlyArray<A>): Rea
 }
 
 /**
- * The faults in an order that has every kind early, in each story some in turn, those that tell most first, and of what
- * is done one of each before more of the same; of several stories each begins with what was run least before, and with the
- * next places: what a process does first is much the same in all of them.
+ * Orders the faults so that every kind comes early, those that tell most come first, and each kind of action is tried
+ * once before it is tried again. With several stories, each begins with the kinds that were run least so far, at later
+ * places: what a process does first is much the same in all stories.
  */
 export const stratified = (
   all: ReadonlyArray<Single>,
   /** The run of a story without faults. */
   runOf: (story: Story) => Recording,
-  /** How often faults of a kind were run in other stories. */
+  /** How often a kind of fault was run in other stories. */
   timesRun: (fault: Kind) => number = () => 0
 ): ReadonlyArray<Single> => {
   const known = new Map<string, ReadonlyMap<string, Place>>()
@@ -162,7 +163,7 @@ export const stratified = (
   const ordered = all.map((single) => {
     const { lived, point } = single
     const place = placesOf(lived).get(`${point._tag} ${point.at}`)
-    // Who is cut off leaves it to others what is half done; what happens at rest tells of what there is then.
+    // Other replicas take over from one that is cut off. A fault at rest is about what exists then.
     const after = point._tag === "Step" || point.fault === "cutOff" ? "nothing" : place?.after ?? "nothing"
     const shape = `${groupOf(single)} ${weight(point, place)} ${after} ${shapeOf(place ?? {})}`
     const turn = point._tag === "Step" ? 0 : alike.get(shape) ?? 0
@@ -176,7 +177,7 @@ export const stratified = (
     if (group === undefined) byFault.set(name, [one])
     else group.push(one)
   }
-  // One run tells whether the operator sees at all that something goes.
+  // One run tells whether the operator notices at all that something disappears.
   const isFirst = ([single]: ReadonlyArray<Single>) => single?.point.fault === "removed"
   const groups = [...byFault.values()].map((members) => {
     const { single: first, weight } = members[0]!

@@ -1,25 +1,25 @@
 /**
- * `Shares`: how long each of several stories is explored, of the time there is for all.
+ * `Shares`: how much of the budget each of several stories gets.
  *
- * Each has the same of what is left. But a story is told without faults before there are any, several times, and where its
- * share does for little more than that, little is found out by it: then it has longer, and the last ones are not told. In the
- * first one faults have as long as what comes before them also where no time is left, as on a machine that has much else to
- * do: a story that is told without faults alone says next to nothing.
+ * Each gets the same part of what is left. But every story is first run several times without faults, and if its share
+ * is enough for little more than that, little is found. Then it gets longer, and the last stories are left out. In the
+ * first story, faults get as long as what comes before them even if the budget is used up, as on a busy machine: a
+ * story without faults tells next to nothing.
  */
 
 export const defaults = {
-  /** Faults have so many times as long, at least, as what comes before them, as long as there is time, */
+  /** While there is time, faults get at least this many times as long as what comes before them, */
   faults: 3,
-  /** and so many times where there is none, in the first story. */
+  /** and in the first story this many times when there is none. */
   late: 1
 } as const
 
 export interface Shares {
-  /** Whether the next story may go on, asked before each of its runs with a fault; nothing if it is not to begin. */
+  /** For the next story: whether it may go on, asked before each run with a fault. Undefined if it must not begin. */
   readonly next: () => (() => boolean) | undefined
 }
 
-/** The shares of so many stories, in milliseconds of a clock. */
+/** The shares of a number of stories; `now` and `until` are in milliseconds. */
 export const make = (now: () => number, until: number, stories: number): Shares => {
   let left = stories
   return {

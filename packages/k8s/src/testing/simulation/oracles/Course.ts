@@ -1,10 +1,10 @@
 /**
- * `Course`: what must hold of each single write on the way, wherever the run ends.
+ * `Course`: what must hold for every single write, wherever the run ends.
  *
- * Two runs that come to the same end may still differ in what was lost meanwhile, and a run without faults may be wrong
- * in a way that every run with faults repeats: neither shows when ends are compared. Each rule here is one that
- * Kubernetes' own conventions state (API conventions on conditions and metadata, owner references, garbage collection),
- * and speaks of the operator's own writes only.
+ * Two runs with the same end may differ in what was lost in between, and a run without faults may be wrong in a way
+ * that every run with faults repeats. Comparing ends shows neither. Each rule here follows from Kubernetes' own
+ * conventions (API conventions on conditions and metadata, owner references, garbage collection), and is only about the
+ * operator's own writes.
  */
 import { isTerminating, type KubeObject, type OwnerReference } from "@effect-operator/core/KubeObject"
 import { isComplete } from "../recording/Ends.ts"
@@ -39,17 +39,17 @@ const moved = each(({ after, before }) => {
   return undefined
 })
 
-/** A condition has one entry for each type, a time that moves with its status only, and a generation there is. */
+/** Conditions have one entry for each type, a time that changes only with the status, and a generation that exists. */
 const conditions: Oracle = {
   name: "conditions",
   judge: (run) => (blindings(run) > 0 ? undefined : moved(run))
 }
 
-/** What is left of an object without what says whose it is. */
+/** An object without its ownership. */
 const content = ({ metadata, ...rest }: KubeObject): string =>
   JSON.stringify({ ...rest, labels: metadata.labels, annotations: metadata.annotations })
 
-/** Who owns lives where what it owns does, or in no namespace: others are no owners, and the garbage collector knows. */
+/** An owner is in the namespace of its dependents, or cluster-scoped; the garbage collector takes others for absent. */
 export const ownersOwn: Oracle = {
   name: "valid owner references",
   judge: each(({ after, objects, type }) => {
@@ -64,7 +64,7 @@ export const ownersOwn: Oracle = {
   })
 }
 
-/** Whether an object does not have that owner either if people want at once what they want after so many steps. */
+/** Whether the object does not have that owner either if the spec after this many steps is applied at once. */
 const isNeverOwned = (
   { hasty }: Reference,
   steps: number,
@@ -81,8 +81,8 @@ const isNeverOwned = (
 }
 
 /**
- * Owner references are not lost in passing, by a write about something else. Letting go of an object is a write of its own,
- * which takes over nothing; or people have asked for it, so that the owner would not own it either if it was made now.
+ * Owner references are not lost by a write about something else. Releasing an object is a write of its own, or users
+ * have asked for it, so that the owner would not own the object if it was created now.
  */
 const ownersKept: Oracle = {
   name: "owner references are kept",
@@ -104,7 +104,7 @@ const ownersKept: Oracle = {
     })(run)
 }
 
-/** What somebody else has written on an object stays there. */
+/** What somebody else has written on an object stays. */
 const othersKept: Oracle = {
   name: "others' annotations are kept",
   judge: each(({ after, before, type }) =>
@@ -115,7 +115,7 @@ const othersKept: Oracle = {
   )
 }
 
-/** A finalizer is taken off by whoever put it there. */
+/** A finalizer is removed by whoever added it. */
 const guardsKept: Oracle = {
   name: "others' finalizers are kept",
   judge: each(({ after, before, type }) =>
@@ -126,17 +126,17 @@ const guardsKept: Oracle = {
   )
 }
 
-/** What a Job does; who it belongs to is written in its labels. */
+/** What a Job does, and for whom, which its labels say. */
 const workOf = (object: KubeObject): string => {
   const { spec } = object as KubeObject & { readonly spec?: { readonly template?: { readonly spec?: unknown } } }
   return JSON.stringify([object.metadata.ownerReferences?.map(({ uid }) => uid), spec?.template?.spec])
 }
 
-/** Work that was done is not done again because a process has died or an answer was lost. */
+/** Work that is done is not done again because a process died or an answer was lost. */
 const doneOnce: Oracle = {
   name: "succeeded Jobs are not run again",
   judge: (run) => {
-    // Who is shown an old cluster, or none of what somebody has removed, cannot know.
+    // A process that is shown an old cluster, or whose Job somebody has removed, cannot know.
     const excused = run.entries.some((entry) =>
       entry._tag === "Fault" && (blinds(entry.point) || excusing.has(entry.point.fault))
     )
@@ -160,7 +160,7 @@ const doneOnce: Oracle = {
 
 const excusing: ReadonlySet<string> = new Set(["removed", "orphaned", "podFailed", "podRemoved", "guarded", "hurried"])
 
-/** What an object was asked to be: without what the cluster fills in after the creation. */
+/** The desired state of an object, without what the cluster fills in after its creation. */
 const wanted = (object: KubeObject): string => {
   const { spec = {}, status: _, ...rest } = object as KubeObject & { readonly status?: unknown; readonly spec?: object }
   const asked = Object.entries(spec).filter(([key, item]) =>
@@ -169,7 +169,7 @@ const wanted = (object: KubeObject): string => {
   return content({ ...rest, spec: Object.fromEntries(asked) } as KubeObject)
 }
 
-/** What an object is there for: its name, or what its name was drawn for and who owns it. */
+/** The role of an object: its name, or its generateName and owner. */
 const roleOf = (object: KubeObject): string => {
   const { generateName, ownerReferences = [] } = object.metadata
   if (generateName === undefined) return keyOf(object)
@@ -178,13 +178,13 @@ const roleOf = (object: KubeObject): string => {
   }`
 }
 
-/** A request in one line, with the selectors that it has. */
+/** A request in one line, with its selectors. */
 const lineOf = ({ request }: Call): string =>
   [line(request), ...request.query.flatMap(([key, value]) => /selector/i.test(key) ? [`${key}=${value}`] : [])].join(
     " "
   )
 
-/** Without faults nothing is deleted that is then made anew as it was. */
+/** Without faults, nothing is deleted and then created again as it was. */
 const noChurn: Oracle = {
   name: "no needless deletion",
   judge: (run) => {
@@ -209,7 +209,7 @@ const noChurn: Oracle = {
   }
 }
 
-/** Kinds that many share, unless they are called after one that is gone. */
+/** Kinds that may be shared, unless the object is named after a custom resource that is gone. */
 const shared: ReadonlySet<string> = new Set([
   "ServiceAccount",
   "Role",
@@ -218,7 +218,7 @@ const shared: ReadonlySet<string> = new Set([
   "ClusterRoleBinding"
 ])
 
-/** Kinds that outlive what they were made for: data, and what all objects of a namespace or cluster may share. */
+/** Kinds that outlive their custom resource: data, and what all objects of a namespace or cluster may share. */
 const lasting: ReadonlySet<string> = new Set([
   ...precious,
   ...shared,
@@ -226,7 +226,7 @@ const lasting: ReadonlySet<string> = new Set([
   "Lease"
 ])
 
-/** Names of custom resources, but of those that are called as their kind is: so may be what all of them share. */
+/** Names of custom resources, except for those named like their kind: what all of them share may be, too. */
 const namesOf = ({ entries, kinds }: Recording): ReadonlySet<string> =>
   new Set(
     entries.flatMap((entry) => {
@@ -236,19 +236,19 @@ const namesOf = ({ entries, kinds }: Recording): ReadonlySet<string> =>
     })
   )
 
-/** Whether it was made for one custom resource alone: its name has the name of that in it. */
+/** Whether an object was created for one custom resource alone: its name contains the name of that. */
 const isOfOne = (run: Recording, { kind, metadata }: KubeObject): boolean =>
   shared.has(kind) && [...namesOf(run)].some((name) => `-${metadata.name}-`.includes(`-${name}-`))
 
-/** Whether the last custom resource is gone, and so is what belonged to it; what lost its owner nobody can tell of. */
+/** Whether the last custom resource is gone; not if something has lost its owner, as nobody can tell whose it was. */
 const isOverAll = (run: Recording): boolean =>
   run.failure === undefined && !run.objects.some(({ kind }) => run.kinds.includes(kind)) &&
   !met(run, "orphaned")
 
 /**
- * When the last custom resource is gone, nothing is left of what the operator made while one lived, nor of what the cluster
- * has made of that. What it made when all were being deleted (a last backup, say) is meant to stay; what else is, a
- * scenario's `keeps` names.
+ * When the last custom resource is gone, nothing is left of what the operator created while one existed, nor of what
+ * the cluster created from that. What was created while all were being deleted (a last backup) is meant to stay, and so
+ * are the kinds that the scenario's `keeps` names.
  */
 const nothingLeft: Oracle = {
   name: "nothing left behind",
@@ -271,7 +271,7 @@ const nothingLeft: Oracle = {
       made.has(object.metadata.uid) && (!lasting.has(object.kind) || isOfOne(run, object)) &&
       !keeps.includes(object.kind)
     )
-    // What the cluster has made of it goes with it.
+    // What the cluster created from it goes with it.
     const left = all.find(({ metadata }) => own.has(metadata.uid)) ?? all[0]
     return left === undefined
       ? undefined
@@ -283,8 +283,9 @@ const nothingLeft: Oracle = {
 }
 
 /**
- * When the last custom resource is gone, no object of others is held by a finalizer that the operator gave it. Where there
- * never is one, what it works on is of others, and held as long as it is there; so are kinds that the scenario `keeps`.
+ * When the last custom resource is gone, no object of somebody else keeps a finalizer of the operator. Exempt are
+ * stories without custom resources, in which the operator works on others' objects as long as they exist, and the kinds
+ * that the scenario's `keeps` names.
  */
 const letGo: Oracle = {
   name: "finalizers on others' objects are released",
@@ -292,7 +293,7 @@ const letGo: Oracle = {
     if (run.kinds.length === 0 || !isOverAll(run)) return undefined
     const given = new Map<string, Set<string>>()
     for (const { after, before } of writes(run)) {
-      // What the operator has made itself is to go.
+      // The operator created it: it must be gone altogether.
       if (before === undefined) continue
       const { finalizers = [], uid } = after.metadata
       const held = given.get(uid) ?? new Set()
@@ -315,7 +316,7 @@ const letGo: Oracle = {
   }
 }
 
-/** What is at a path of canonical form, `ConfigMap.data.password`, as text. */
+/** The value at a canonical path such as `ConfigMap.data.password`, as text. */
 const valueAt = (object: KubeObject, path: string): string | undefined => {
   let value: unknown = object
   for (const part of path.split(".").slice(1)) value = (value as Record<string, unknown> | null | undefined)?.[part]
@@ -324,12 +325,12 @@ const valueAt = (object: KubeObject, path: string): string | undefined => {
 
 const address = /^\d+\.\d+\.\d+\.\d+$/
 
-/** Whether a text is a version that an object has had: it is another one after each change. */
+/** Whether a text is a resourceVersion that an object has had: it changes with every write. */
 const isVersion = ({ entries }: Recording, text: string): boolean =>
   /^\d+$/.test(text) &&
   entries.some((entry) => entry._tag === "Change" && entry.change.object.metadata.resourceVersion === text)
 
-/** The first write that puts another text where chance has already decided. */
+/** The first write that replaces a random value by another. */
 const redrawn = (run: Recording, paths: ReadonlyArray<string>): string | undefined =>
   each(({ after, before, type }) => {
     if (type !== "MODIFIED" || before === undefined) return undefined
@@ -341,7 +342,7 @@ const redrawn = (run: Recording, paths: ReadonlyArray<string>): string | undefin
     return undefined
   })(run)
 
-/** Where chance decides, in the end or at a rest before, and nobody puts anything else there without faults. */
+/** The paths of random values, at the end or at a rest, that never change without faults. */
 const drawnOf = ({ mask, recording, rests }: Reference): ReadonlyArray<string> =>
   [...new Set([...mask, ...rests.flatMap((rest) => [...rest?.mask ?? []])])].filter((path) =>
     !isName(path) && !/^[^.]+\.(?:metadata|status)\b/.test(path) && redrawn(recording, [path]) === undefined
@@ -349,11 +350,11 @@ const drawnOf = ({ mask, recording, rests }: Reference): ReadonlyArray<string> =
 
 const drawnPaths = new WeakMap<Reference, ReadonlyArray<string>>()
 
-/** What chance has decided once (a password) stays, where it does without faults. */
+/** A random value (a password) stays the same, if it does without faults. */
 const drawnOnce: Oracle = {
   name: "random values are kept",
   judge: (run, reference) => {
-    // Of what somebody has removed, another is drawn.
+    // What somebody has removed gets another random value.
     if (run.entries.some((entry) => entry._tag === "Fault" && entry.point.fault === "removed")) return undefined
     const paths = drawnPaths.get(reference) ?? drawnOf(reference)
     drawnPaths.set(reference, paths)
@@ -361,13 +362,13 @@ const drawnOnce: Oracle = {
   }
 }
 
-/** How long after its start a process is done with what it found. */
+/** How long a process works on what it found at its start, in milliseconds. */
 const awake = 5_000
 
 /**
- * A process that starts again where all is as it should be changes nothing; nor where all has come to rest after steps that
- * did not wait: what it finds to do is what the one before had not noticed. What follows from a step that is taken then is
- * another matter.
+ * A process that restarts when everything is as desired changes nothing, nor when everything has come to rest after
+ * steps that did not wait: what it finds to do is what the one before it had not noticed. What follows from a step that
+ * is taken then does not count.
  */
 export const calmStart: Oracle = {
   name: "a restart changes nothing",

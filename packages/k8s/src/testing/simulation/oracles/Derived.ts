@@ -1,14 +1,14 @@
 /**
- * `Derived`: what follows from what people want follows it also when they want something else.
+ * `Derived`: what is computed from a spec changes when the spec does.
  *
- * A budget is one less than the replicas, a text names a host. Made once and never again, it stays as it was, in every run,
- * so that no end differs, and no word of theirs is in it that `Outdated` could look for. Two stories tell: people change
- * one value and nothing else; who makes the object after that makes it with another value than who makes it before, and
- * where it is there already it keeps the one of before, at that rest and at all later ones. Not where somebody is told that it
- * stays, nor where another one has a say in it, nor in statuses.
+ * A disruption budget is one less than the replicas, a text names a host. If it is written once and never again, it is
+ * outdated in every run, so no end differs, and it contains no value of the spec that `Outdated` could look for. Two
+ * stories show it: users change one value and nothing else; an object that is created after the change has another
+ * value than one that is created before it; and an object that already exists keeps the former one, at that rest and at
+ * all later ones. Exempt are statuses, values that others write, and what the operator reports to stay.
  *
- * Of a status only words count: it keeps one that people have replaced, says the new one nowhere, and nothing else in the
- * cluster, or outside, has the old one any more: there is nothing left that it could mean.
+ * In a status, only words count: it keeps a word that users have replaced, does not contain the new one, and nothing
+ * else in the cluster or outside has the old one any more, so there is nothing that it could refer to.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -31,7 +31,7 @@ import {
   scalarAt
 } from "./Outdated.ts"
 
-/** What there was after each step, at its rest or at the end; nothing where the next one did not wait. */
+/** What existed after each step, at its rest or at the end; undefined if the next step did not wait. */
 const momentsOf = (run: Recording): ReadonlyArray<Rest | undefined> => [...run.rests, run]
 
 const objectIn = (moment: Rest | undefined, { kind, metadata: { name, namespace } }: KubeObject) =>
@@ -41,7 +41,7 @@ const objectIn = (moment: Rest | undefined, { kind, metadata: { name, namespace 
 
 const specOf = (object: KubeObject): unknown => (object as { readonly spec?: unknown }).spec
 
-/** Where one value is in the place of another, if nothing else differs: of other differences there is none to tell of. */
+/** The paths at which two values have different scalars; undefined stands for any other difference. */
 const differences = (one: unknown, two: unknown, path: string): ReadonlyArray<string | undefined> => {
   if (JSON.stringify(one) === JSON.stringify(two)) return []
   if (isObject(one) && isObject(two) && !Array.isArray(one) && !Array.isArray(two)) {
@@ -51,7 +51,7 @@ const differences = (one: unknown, two: unknown, path: string): ReadonlyArray<st
   return [isScalar(one) && isScalar(two) ? path : undefined]
 }
 
-/** Steps in which people change one value of the object and nothing else, from the second one on, and which. */
+/** The steps, from the second one on, in which users change exactly one value of the object, with its path. */
 const turnsOf = (moments: ReadonlyArray<Rest | undefined>, own: KubeObject) =>
   moments.flatMap((moment, step) => {
     const [before, after] = [moments[step - 1], moment].map((rest) => objectIn(rest, own))
@@ -60,7 +60,7 @@ const turnsOf = (moments: ReadonlyArray<Rest | undefined>, own: KubeObject) =>
     return path === undefined || more.length > 0 ? [] : [{ step, path, spec: [specOf(before), specOf(after)] as const }]
   })
 
-/** What an object that is made after so many steps, which have come at once, is made with. */
+/** The cluster if a number of steps come at once, provided that the object then has the given spec. */
 const madeAfter = ({ hasty, mask }: Reference, own: KubeObject, steps: number, spec: unknown) => {
   const { recording } = hasty(Array.from({ length: steps }, (_, index) => index + 1))
   const [moment] = momentsOf(recording)
@@ -70,7 +70,7 @@ const madeAfter = ({ hasty, mask }: Reference, own: KubeObject, steps: number, s
   return Canonical.state({ entries: recording.entries, ...moment }, mask)
 }
 
-/** What has not followed what people want, in some families; `state` is the end's, and `atOnce` that of all steps at once. */
+/** What has not followed the spec, in the given families. `state` is the end, `atOnce` that of all steps at once. */
 export const derived = (
   run: Recording,
   reference: Reference,
@@ -107,10 +107,10 @@ export const derived = (
   return undefined
 }
 
-/** What a status tells of what has been, and is no more. */
+/** Names of status fields that speak of the past. */
 const historical = /initial|first|origin|creat|previous|prior|last|former|old|found/i
 
-/** A text as a word in another one. */
+/** Matches a text as a whole word. */
 const asWord = (text: string): RegExp =>
   new RegExp(`(?<![\\p{L}\\p{N}])${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}(?![\\p{L}\\p{N}])`, "u")
 
@@ -122,7 +122,7 @@ const textsIn = (value: unknown): ReadonlyArray<string> =>
       ...(itemsOf(value) ?? []).flatMap(textsIn)
     ]
 
-/** All that is said of what there is, but in the status of one object; and outside. */
+/** All texts in the cluster, except for the status of one object, and in the outside state. */
 const saidElsewhere = (state: Canonical.State, own: string, outside: Recording["outside"]): ReadonlyArray<string> => [
   ...[...state].flatMap(([family, members]) => [
     family,
@@ -134,7 +134,7 @@ const saidElsewhere = (state: Canonical.State, own: string, outside: Recording["
   ...[...outside].flatMap(([name, value]) => [name, ...textsIn(copyOf(value))])
 ]
 
-/** Where the status of what people have keeps a word that they have replaced, and that nothing else has any more. */
+/** Where the status of the users' object keeps a word that they have replaced and that nothing else has any more. */
 export const toldOfBefore = (
   run: Recording,
   own: KubeObject,

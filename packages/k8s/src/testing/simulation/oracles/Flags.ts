@@ -1,10 +1,10 @@
 /**
- * `Flags`: what a status says yes or no to is as people have it now.
+ * `Flags`: booleans and conditions in a status follow the spec.
  *
- * A flag, or a condition, that is set where something begins (paused, a reference that names nothing) and not where it
- * ends, says the same in every run. Two stories tell: where people want at once what they want in the end, it is not
- * said. Either people have such a switch themselves, and have turned it; or it has been "no" from the first: what was
- * not so then is not said to be so now. A "yes" may tell of the past (upgraded, once), and stays.
+ * A flag or condition that is set when something begins (paused, a dangling reference) and not reset when it ends is
+ * the same in every run. Two stories show it: if the last spec is applied at once, the status does not have it. Either
+ * its name is that of a switch in the spec, which users have turned; or it has been false since the beginning. A true
+ * one may record the past (upgraded once), and may stay.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -12,7 +12,7 @@ import type { Recording } from "../recording/Recording.ts"
 import type { State } from "../state/Canonical.ts"
 import { type Fields, keyOf, replacedIn } from "./Outdated.ts"
 
-/** Each flag of a status by its path, also those that conditions of a type are, which are objects by type here. */
+/** The flags of a status by path, including conditions, which are objects by type in a canonical state. */
 const flagsIn = (
   value: unknown,
   path: string,
@@ -28,10 +28,10 @@ const flagsIn = (
   return found
 }
 
-/** Whether a flag is called after a switch: "Paused" after "paused" or "pause". */
+/** Whether a flag is named after a switch: "Paused" after "paused" or "pause". */
 const isCalledAfter = (flag: string, path: string): boolean => new RegExp(`^${keyOf(path)}e?d?$`, "i").test(keyOf(flag))
 
-/** Where the status of what people have says of something what is not so any more. */
+/** Where the status of the users' object has a flag that is outdated. */
 export const flagOfBefore = (
   run: Recording,
   own: KubeObject,

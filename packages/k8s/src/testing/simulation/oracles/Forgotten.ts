@@ -1,8 +1,8 @@
 /**
- * `Forgotten`: what people asked for once, and ask for no longer, goes.
+ * `Forgotten`: what users no longer ask for is removed.
  *
- * A story is told again with all of its steps at once, so that nobody ever sees what was wanted in between: what there is
- * in the end follows from what is wanted in the end. Source: Acto (SOSP'23).
+ * A story is run again with all of its steps at once, so that the operator never sees the specs in between: what exists
+ * at the end follows from the last spec alone. Source: Acto (SOSP'23).
  */
 import { controllerOf, isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -19,10 +19,10 @@ import { notBack, notBackOutside, outdated, outdatedOutside, stillAnnotated } fr
 import { flagOfBefore } from "./Flags.ts"
 import { isTold } from "./Refused.ts"
 
-/** Kinds whose specs are not changed once they are there: what they were made for is history. */
+/** Kinds whose specs do not change after creation: they are history. */
 export const fixed: ReadonlySet<string | undefined> = new Set([...precious, "Job", "Pod"])
 
-/** Kinds that say what is to be, for as long as they are there: none is the record of something that is over. */
+/** Kinds that describe what is desired for as long as they exist, so that none is a record of something past. */
 export const standing: ReadonlySet<string | undefined> = new Set([
   "CronJob",
   "DaemonSet",
@@ -35,7 +35,7 @@ export const standing: ReadonlySet<string | undefined> = new Set([
   "StatefulSet"
 ])
 
-/** Kinds that say who may do what, or how much there may be: what nobody asks for any more is too much, or too little. */
+/** Kinds that grant permissions or set limits: one that nobody asks for any more allows too much, or too little. */
 const allowing: ReadonlySet<string | undefined> = new Set([
   "ClusterRole",
   "ClusterRoleBinding",
@@ -45,15 +45,15 @@ const allowing: ReadonlySet<string | undefined> = new Set([
   "RoleBinding"
 ])
 
-/** Kinds that others read, or are. */
+/** Kinds that others read, or run as. */
 const read: ReadonlySet<string | undefined> = new Set(["ConfigMap", "Secret", "ServiceAccount"])
 
-/** Whether it runs for good: a Pod whose containers are started again whenever they end does no work that is over once. */
+/** Whether a Pod runs permanently: its containers are restarted whenever they end. */
 const runs = (object: KubeObject): boolean =>
   object.kind === "Pod" &&
   (object as { readonly spec?: { readonly restartPolicy?: string } }).spec?.restartPolicy === "Always"
 
-/** All numbers and words that the custom resource has been asked for with. */
+/** All numbers and words that the spec of the custom resource has ever had. */
 const wordsOf = ({ entries }: Recording, { metadata: { uid } }: KubeObject): ReadonlyArray<string> => {
   const words = new Set<string>()
   const walk = (value: unknown): void => {
@@ -67,13 +67,13 @@ const wordsOf = ({ entries }: Recording, { metadata: { uid } }: KubeObject): Rea
   return [...words].filter((word) => word !== "")
 }
 
-/** When an object was there for the first time. */
+/** When an object first existed. */
 const firstOf = ({ entries }: Recording, uid: string): number | undefined =>
   entries.find((entry) => entry._tag === "Change" && entry.change.object.metadata.uid === uid)?.at
 
 /**
- * A part of the custom resource, and no record of what it was once: it is there from the beginning, before anything was over,
- * under a name that tells of no spec, no number and no chance; and nothing in its kind is drawn, which would be lost with it.
+ * Whether an object is a part of the custom resource, and no record of its past: it exists from the beginning, its name
+ * contains no value of a spec, no number and nothing random, and its kind has no random values, which would be lost.
  */
 const isPart = (object: KubeObject, run: Recording, own: KubeObject, mask: Canonical.Mask): boolean => {
   const { kind, metadata: { name, uid } } = object
@@ -86,7 +86,7 @@ const isPart = (object: KubeObject, run: Recording, own: KubeObject, mask: Canon
   return !/\d/.test(rest) && wordsOf(run, own).every((word) => !rest.includes(word))
 }
 
-/** The lists of words that a value has, by path. */
+/** The lists of strings in a value, by path. */
 const listsOf = (value: unknown, path = ""): ReadonlyMap<string, ReadonlyArray<string>> => {
   if (Array.isArray(value)) return new Map(value.every((item) => typeof item === "string") ? [[path, value]] : [])
   if (!isObject(value)) return new Map()
@@ -94,8 +94,8 @@ const listsOf = (value: unknown, path = ""): ReadonlyMap<string, ReadonlyArray<s
 }
 
 /**
- * A part for one of the words of a list, which people have taken off it: there is one of a name with each word that is on the
- * list, at every rest. What a list is made of is no history of it.
+ * Whether an object belongs to one item of a list in the spec from which users have removed that item: at every rest
+ * there is one such object, named after the item, for each item of the list.
  */
 const isOfItem = (object: KubeObject, run: Recording, own: KubeObject, mask: Canonical.Mask): boolean => {
   const { kind, metadata: { name } } = object
@@ -118,7 +118,7 @@ const isOfItem = (object: KubeObject, run: Recording, own: KubeObject, mask: Can
   })
 }
 
-/** Of a family that is in other namespaces under the same name: a copy, and no record of something that is over. */
+/** Whether a family exists in other namespaces under the same name: a copy, and no record of something past. */
 const isCopy = (family: string, state: Canonical.State): boolean => {
   const [kind, place] = family.split(" ")
   const [namespace, name] = place?.split("/") ?? []
@@ -128,11 +128,11 @@ const isCopy = (family: string, state: Canonical.State): boolean => {
   })
 }
 
-/** What the operator has made, in the order it did. */
+/** What the operator has created, in order. */
 const created = (run: Recording): ReadonlyArray<KubeObject> =>
   calls(run).filter(({ status }) => status === 201).flatMap(({ object }) => object ?? [])
 
-/** What others have made, and the operator has worked on, as a custom resource asked for it. */
+/** What others have created and the operator has changed because a custom resource asked for it. */
 const worked = (run: Recording, own: ReadonlySet<string>): ReadonlyArray<KubeObject> => {
   const uids = new Set<string>()
   if (run.kinds.length > 0) {
@@ -144,13 +144,13 @@ const worked = (run: Recording, own: ReadonlySet<string>): ReadonlyArray<KubeObj
   return run.objects.filter(({ metadata }) => uids.has(metadata.uid))
 }
 
-/** Whether people touch nothing that the operator has made: nothing of it is there when all steps come at once. */
+/** Whether users touch nothing that the operator has created: none of it exists when all steps come at once. */
 const keepOff = (run: Recording, own: ReadonlySet<string>): boolean =>
   firstChanges(run).every((first) =>
     first !== undefined && !own.has(first.object.metadata.uid) && first.object.metadata.ownerReferences === undefined
   )
 
-/** The objects that people's steps begin with. */
+/** The objects that the users' steps create. */
 const uidsOfPeople = (run: Recording, own: ReadonlySet<string>): ReadonlySet<string> =>
   new Set(
     run.entries.flatMap((entry) =>
@@ -160,7 +160,7 @@ const uidsOfPeople = (run: Recording, own: ReadonlySet<string>): ReadonlySet<str
     )
   )
 
-/** The same as they are in the end, if none of them is gone or going. */
+/** These objects at the end, as text, if none of them is gone or being deleted. */
 const ofPeople = (run: Recording, own: ReadonlySet<string>, mask: Canonical.Mask): string | undefined => {
   const uids = uidsOfPeople(run, own)
   const objects = run.objects.filter(({ metadata }) => uids.has(metadata.uid))
@@ -172,7 +172,7 @@ const ofPeople = (run: Recording, own: ReadonlySet<string>, mask: Canonical.Mask
 
 const specOf = (object: KubeObject): string => JSON.stringify((object as { readonly spec?: unknown }).spec)
 
-/** The same, where what is not is as if nothing was said of it. */
+/** What users ask for with an object, as text; false and absent are the same. */
 const wantedBy = (object: KubeObject): string => {
   const sorted = (value: unknown): unknown =>
     Array.isArray(value)
@@ -184,7 +184,7 @@ const wantedBy = (object: KubeObject): string => {
   return JSON.stringify(sorted((object as { readonly spec?: unknown }).spec ?? null))
 }
 
-/** The one custom resource of a story, in the end, if there was never another. */
+/** The only custom resource of a story, as it is at the end, if there was never another. */
 export const onlyOne = ({ entries, kinds, objects }: Recording): KubeObject | undefined => {
   const uids = new Set(
     entries.flatMap((entry) =>
@@ -197,7 +197,7 @@ export const onlyOne = ({ entries, kinds, objects }: Recording): KubeObject | un
 const uidsOf = (objects: ReadonlyArray<KubeObject>): ReadonlySet<string> =>
   new Set(objects.map(({ metadata }) => metadata.uid))
 
-/** Whether people want the same in the end, where all steps came at once. */
+/** Whether users ask for the same at the end if all steps come at once. */
 const wantTheSame = (run: Recording, other: Recording, mask: Canonical.Mask): boolean => {
   if (run.kinds.length > 0) {
     const object = onlyOne(run)
@@ -210,7 +210,7 @@ const wantTheSame = (run: Recording, other: Recording, mask: Canonical.Mask): bo
   return wanted !== undefined && wanted === ofPeople(other, uidsOf(created(other)), mask)
 }
 
-/** What says what is to be: the one custom resource, or, in a story without, what people's steps begin with. */
+/** What describes the desired state: the only custom resource, or without any, what the users' steps create. */
 const peoples = (run: Recording, own: ReadonlySet<string>): ReadonlyArray<KubeObject> => {
   if (run.kinds.length > 0) return [onlyOne(run)].filter((object) => object !== undefined)
   const uids = uidsOfPeople(run, own)
@@ -218,8 +218,9 @@ const peoples = (run: Recording, own: ReadonlySet<string>): ReadonlyArray<KubeOb
 }
 
 /**
- * The story with all of its steps at once, where it can be told: what is given cannot come at once with what follows, what
- * people touch of the operator's is not there yet, and what is to be left alone is left as it was.
+ * The run in which all steps come at once. Undefined if there is none that can be compared: a precondition cannot come
+ * at once with what follows, objects of the operator that users touch do not exist yet, and what is paused stays as it
+ * was.
  */
 const atOnceOf = (run: Recording, { hasty, mask, recording }: Reference): Recording | undefined => {
   if (run !== recording || run.steps.length < 2 || run.begun.step > 0) return undefined
@@ -228,15 +229,16 @@ const atOnceOf = (run: Recording, { hasty, mask, recording }: Reference): Record
   if (peoples(run, own).some(isPaused)) return undefined
   const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
   const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
-  // What is not as it should be itself is no measure.
+  // A run that is wrong itself is no measure.
   return failed || other.missed.length > 0 || other.failure !== undefined || !wantTheSame(run, other, mask)
     ? undefined
     : other
 }
 
 /**
- * What was made, or worked on, has no fields but those that it has when all steps come at once, and there are no other
- * objects of kinds that say what is to be; nor, where there is no custom resource that could keep a history, of any other kind.
+ * Objects that the operator has created or changed have only the fields that they have when all steps come at once, and
+ * there are no additional objects of kinds that describe what is desired; in a story without custom resources, which
+ * could keep a history, no additional objects of any kind.
  */
 export const forgotten: Oracle = {
   name: "nothing left of an earlier spec",
@@ -286,7 +288,7 @@ export const forgotten: Oracle = {
     const standsBy = (family: string): boolean =>
       turnsWith(family, state, atOnce).some((other) => isWanted(family) && isWanted(other))
     const found = Canonical.leftover(state, atOnce, asked, standsBy, rests.map((rest) => rest.state)) ??
-      // What is as it is while it rests says nothing of what it is like otherwise.
+      // While the custom resource is paused, nothing is expected to follow.
       outdated(run, people, withFields, state, atOnce, rests.flatMap((rest) => rest.paused ? [] : [rest.state])) ??
       stillAnnotated(run, people, withFields, state, atOnce) ??
       (only === undefined || told
@@ -306,12 +308,12 @@ export const forgotten: Oracle = {
   }
 }
 
-/** Whether there is to be one of it for as long as people want what they want. */
+/** Whether an object is meant to exist for as long as the spec asks for it. */
 const lasts = (object: KubeObject): boolean => standing.has(object.kind) || allowing.has(object.kind) || runs(object)
 
 /**
- * What is made where all steps come at once is made, too, where they come one after the other. Who makes something only when
- * an object is new does not, where people want it later.
+ * What is created when all steps come at once is also created when they come one after the other. An operator that
+ * creates something only for a new object does not do so if users ask for it later.
  */
 export const followed: Oracle = {
   name: "nothing missing of the latest spec",

@@ -1,11 +1,10 @@
 /**
- * `Outdated`: what people have changed, and what was made of it says as it was before.
+ * `Outdated`: an object of the operator still has a value that users have replaced.
  *
- * A value that people have replaced by another stands in an object that the operator has made, as it has at every rest, at a
- * place where the new one stands when all steps come at once: it was written with the object, and never again. Not where
- * somebody is told that it stays, nor where the object cannot be changed, or rests, or another of its kind has the new value
- * in its place.
- * The same of what is kept outside.
+ * At every rest the object has the former value at a place where it has the new one when all steps come at once: the
+ * value was written with the object, and never again. Exempt are values that the operator reports to stay, objects that
+ * cannot be changed or are paused, and objects in whose place another of the kind has the new value. The same goes for
+ * what is kept outside.
  */
 import { type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -20,7 +19,7 @@ import { isTold } from "./Refused.ts"
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A value that people have replaced, and by what. */
+/** A value that users have replaced, and the new one. */
 interface Replaced {
   readonly path: string
   readonly old: string
@@ -32,7 +31,7 @@ export type Scalar = string | number | boolean
 export const isScalar = (value: unknown): value is Scalar =>
   typeof value === "string" || typeof value === "number" || typeof value === "boolean"
 
-/** A list of words is also written as one text. */
+/** The texts of a value; a list of words may also be written as one text. */
 const textsOf = (value: unknown): ReadonlyArray<string> =>
   isScalar(value)
     ? [String(value)]
@@ -40,7 +39,7 @@ const textsOf = (value: unknown): ReadonlyArray<string> =>
     ? [",", " ", "\n"].map((between) => value.join(between))
     : []
 
-/** What is in a Secret, in words. */
+/** A value with the data of a Secret decoded. */
 const plain = (value: unknown, path: string): unknown =>
   /^Secret[^.]*\.data\./.test(path) && typeof value === "string" ? decoded(value) : value
 
@@ -63,13 +62,13 @@ const replaced = (old: unknown, now: unknown, path: string, found: Array<Replace
   }
 }
 
-/** What people say with an object: all of it but what the cluster or the operator write there. */
+/** What users ask for with an object: all of it but what the cluster or the operator write. */
 const asked = (object: KubeObject): Fields => {
   const { apiVersion: _, kind: __, metadata, status: ___, ...rest } = object as unknown as Fields & KubeObject
   return { ...rest, annotations: metadata.annotations, labels: metadata.labels }
 }
 
-/** What people have replaced in an object, in any of its states by what there is in the last. */
+/** The values that users have replaced in an object, between any of its states and the last. */
 export const replacedIn = ({ entries }: Recording, object: KubeObject): ReadonlyArray<Replaced> => {
   const found: Array<Replaced> = []
   for (const entry of entries) {
@@ -79,7 +78,7 @@ export const replacedIn = ({ entries }: Recording, object: KubeObject): Readonly
   return [...new Map(found.map((one) => [JSON.stringify(one), one])).values()]
 }
 
-/** What a value has by each of its keys, as texts: `key=text`. */
+/** The scalars in a value with their keys, each as `key=text`. */
 const entriesIn = (value: unknown, found: Set<string> = new Set()): ReadonlySet<string> => {
   if (!isObject(value)) return found
   for (const [key, item] of Object.entries(value)) {
@@ -89,7 +88,7 @@ const entriesIn = (value: unknown, found: Set<string> = new Set()): ReadonlySet<
   return found
 }
 
-/** What people have had in an object under a key, and have no more. */
+/** The entries `key=text` that users have removed from an object. */
 const takenOffIn = ({ entries }: Recording, object: KubeObject): ReadonlySet<string> => {
   const now = entriesIn(asked(object))
   const had = entries.flatMap((entry) =>
@@ -100,7 +99,7 @@ const takenOffIn = ({ entries }: Recording, object: KubeObject): ReadonlySet<str
   return new Set(had.filter((entry) => !now.has(entry)))
 }
 
-/** Annotations anywhere in an object, by path. */
+/** All annotations in an object and its templates, with their paths. */
 const annotationsIn = (
   value: unknown,
   path: string
@@ -116,8 +115,8 @@ const annotationsIn = (
     : []
 
 /**
- * An annotation that people had asked for by this key, with this text, and ask for no more. Others tell what has been done,
- * and stay.
+ * An annotation whose key and text users had asked for and no longer do. Other annotations record what was done, and
+ * may stay.
  */
 export const stillAnnotated = (
   run: Recording,
@@ -140,7 +139,7 @@ export const stillAnnotated = (
   return undefined
 }
 
-/** Fields that are as they were made for good. */
+/** Fields that are immutable. */
 const fixed = /\.(?:volumeClaimTemplates|selector|serviceName|roleRef|provisioner|storageClassName)(?:\.|\[|$)/
 
 export interface Place {
@@ -149,7 +148,7 @@ export interface Place {
   readonly wanted: Scalar
 }
 
-/** Where two values are not the same, both being there. */
+/** The places at which two values have different scalars. */
 export const places = (found: unknown, wanted: unknown, path: string): ReadonlyArray<Place> => {
   if (Array.isArray(found) && Array.isArray(wanted)) {
     return found.length === wanted.length
@@ -163,7 +162,7 @@ export const places = (found: unknown, wanted: unknown, path: string): ReadonlyA
   return isScalar(one) && isScalar(two) && one !== two && !fixed.test(path) ? [{ path, found: one, wanted: two }] : []
 }
 
-/** The value at a path that `places` tells of. */
+/** The value at a path of `places`. */
 export const scalarAt = (value: unknown, path: string, of: string): Scalar | undefined => {
   if (path === of) {
     const said = plain(value, path)
@@ -182,13 +181,13 @@ export const scalarAt = (value: unknown, path: string, of: string): Scalar | und
   return undefined
 }
 
-/** What an object was made with: not its status, nor notes. */
+/** An object without its status and annotations. */
 export const madeWith = (member: string): Fields => {
   const { metadata, status: _, ...rest } = JSON.parse(member) as Fields
   return { ...rest, labels: (metadata as Fields)["labels"] ?? {} }
 }
 
-/** Whether another object of the kind has a value: the one whose turn it is. */
+/** Whether another object of the kind has the value: the two take turns. */
 export const isElsewhere = (state: State, family: string, value: Scalar): boolean => {
   const kind = family.slice(0, family.indexOf(" ") + 1)
   const text = JSON.stringify(value)
@@ -198,27 +197,27 @@ export const isElsewhere = (state: State, family: string, value: Scalar): boolea
   )
 }
 
-/** Whether something said the same at a place at all rests that have known it. */
+/** Whether the value at a place was the same at all rests at which the object existed. */
 const hasStayed = (known: ReadonlyArray<unknown>, wanted: unknown, from: string, { found, path }: Place): boolean =>
   known.length > 0 &&
   known.every((fields) => places(fields, wanted, from).some((place) => place.path === path && place.found === found))
 
-/** What the only one of a family was made with; nothing where there is none, or more. */
+/** The only member of a family, without its status; empty if there is none, or more than one. */
 export const onlyMember = (state: State, family: string): ReadonlyArray<Fields> => {
   const members = state.get(family) ?? []
   return members.length === 1 ? members.map(madeWith) : []
 }
 
-/** What a family was at each rest that has known one of it. */
+/** The only member of a family at each rest that has one. */
 const membersOf = (rests: ReadonlyArray<State>, family: string): ReadonlyArray<Fields> =>
   rests.flatMap((rest) => onlyMember(rest, family))
 
-/** Yes and no are said of everything: which of them is meant the name tells. */
+/** Booleans are everywhere, so only a name can tell which one is meant. */
 const isSwitch = (text: string): boolean => text === "true" || text === "false"
 
 export const keyOf = (path: string): string => path.slice(path.lastIndexOf(".") + 1)
 
-/** What people have replaced of what a place says, where it does not say the new. */
+/** The change by users whose former value is at a place that does not have the new one. */
 const changeOf = (all: ReadonlyArray<Replaced>, place: Place): Replaced | undefined =>
   all.find(({ now, old, path }) =>
     String(place.wanted).includes(now) && String(place.wanted).replaceAll(now, old) === String(place.found) &&
@@ -230,13 +229,13 @@ const told = ({ found, path, wanted }: Place, { path: theirs }: Replaced): strin
   return `${path}: ${now}, as ${theirs} was before; if all steps are taken at once, it is ${then}`
 }
 
-/** What people have replaced, unless they have asked for it to rest, or were told that it does. */
+/** The values that users have replaced; none if they have paused the operator or it reports that something stays. */
 const changesOf = (run: Recording, people: ReadonlyArray<KubeObject>): ReadonlyArray<Replaced> => {
   const all = people.flatMap((object) => replacedIn(run, object))
   return all.length === 0 || people.some(isPaused) || isTold(run) ? [] : all
 }
 
-/** Whether an autoscaler says how many there are. */
+/** Whether an autoscaler decides the number at a path. */
 export const isScaled = (state: State, family: string, path: string): boolean => {
   if (keyOf(path) !== "replicas") return false
   const [kind, place = ""] = family.split(" ")
@@ -249,7 +248,7 @@ export const isScaled = (state: State, family: string, path: string): boolean =>
   )
 }
 
-/** What a run has in some families as people wanted it before, and `other`, where all comes at once, as they want it. */
+/** What is outdated in some families. `other` is the cluster if all steps come at once. */
 export const outdated = (
   run: Recording,
   people: ReadonlyArray<KubeObject>,
@@ -275,15 +274,15 @@ export const outdated = (
   return undefined
 }
 
-/** The cluster at a rest, and what people wanted then. */
+/** The cluster at a rest, and what users asked for then. */
 export interface Rest {
   readonly state: State
   readonly wanted: string
 }
 
 /**
- * What is as it was when people wanted something else, though they want again what they wanted before that, and then it was
- * as it is where they want that at once: it has followed them there, and not back.
+ * What has not followed users back: they ask again for what they asked for before, and something is as it was in
+ * between, although it was then as it is when the spec is applied at once.
  */
 export const notBack = (
   rests: ReadonlyArray<Rest>,
@@ -308,7 +307,7 @@ export const notBack = (
   return undefined
 }
 
-/** What is there, what is wanted, what there was at the last rest, and at those at which the same was wanted. */
+/** A value now, as wanted, at the last rest, and at the rests at which users asked for the same. */
 interface Then {
   readonly found: unknown
   readonly wanted: unknown
@@ -316,7 +315,7 @@ interface Then {
   readonly once: ReadonlyArray<unknown>
 }
 
-/** Where something is as it was at the last rest, and not as it was when the same was wanted before. */
+/** Where a value is as it was at the last rest, and not as when users asked for the same before. */
 const stays = ({ found, last, once, wanted }: Then, from: string): string | undefined => {
   for (const place of places(found, wanted, from)) {
     const said = (fields: unknown): Scalar | undefined => scalarAt(fields, from, place.path)
@@ -327,17 +326,17 @@ const stays = ({ found, last, once, wanted }: Then, from: string): string | unde
   return undefined
 }
 
-/** Whether the operator vouches for what is outside, by a finalizer on what people have. */
+/** Whether the operator is responsible for the outside state: it has a finalizer on the users' object. */
 const vouches = ({ metadata: { finalizers = [] } }: KubeObject): boolean =>
   finalizers.some((finalizer) => finalizer !== guard)
 
-/** What there was outside at a rest, and what people wanted then. */
+/** The outside state at a rest, and what users asked for then. */
 export interface RestOutside {
   readonly outside: ReadonlyMap<string, unknown>
   readonly wanted: string
 }
 
-/** The same of what is kept outside, by an operator that vouches for it. */
+/** As `notBack`, for the outside state of an operator that is responsible for it. */
 export const notBackOutside = (
   run: Recording,
   rests: ReadonlyArray<RestOutside>,
@@ -365,8 +364,8 @@ export const notBackOutside = (
 }
 
 /**
- * The same of what is kept outside. Only of an operator that vouches for it, by a finalizer on what people have: what was
- * sent, or bought, and is nobody's business any more, says what was wanted then.
+ * As `outdated`, for the outside state. Only if the operator is responsible for it: what was sent or bought, and is
+ * over, is as it was wanted then.
  */
 export const outdatedOutside = (
   run: Recording,

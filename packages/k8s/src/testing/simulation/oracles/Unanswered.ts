@@ -1,9 +1,9 @@
 /**
- * `Unanswered`: an answer that does not come says nothing of what there is.
+ * `Unanswered`: a read that fails is not taken for an empty result.
  *
- * Whoever takes a list that could not be had for an empty one takes away what is wanted, and makes it again once the list can
- * be had: things end as they should, and meanwhile nothing was there. So after a read that has failed, and nothing else that
- * has gone wrong, what was there when the step began does not go and come again, unless it does so without faults.
+ * An operator that takes a failed list for an empty one deletes what is wanted, and creates it again once the list
+ * succeeds: the end is right, but for a while nothing existed. So after a failed read, if nothing else goes wrong, what
+ * existed when the step began is not deleted and created again, unless that happens without faults, too.
  *
  * Source: published bugs of controllers that delete nodes, records or certificates when a list fails.
  */
@@ -15,12 +15,12 @@ import { keyOf, name, writes } from "../recording/Writes.ts"
 import { keysOf } from "../state/Outside.ts"
 import type { Oracle } from "./Oracle.ts"
 
-/** Faults after which nothing is known, where something was asked. */
+/** Faults that leave a read without an answer. */
 const failing: ReadonlySet<Kind> = new Set<Kind>(["serverError", "lostAnswer", "externalFails"])
 
 type Fault = Extract<Entry, { readonly _tag: "Fault" }>
 
-/** The read that a fault has failed, in words. */
+/** The read that a fault made fail, in words. */
 const readOf = (run: Recording, { point }: Fault): string | undefined => {
   if (!failing.has(point.fault)) return undefined
   if (point._tag === "External") {
@@ -31,11 +31,11 @@ const readOf = (run: Recording, { point }: Fault): string | undefined => {
   return call?.request.method === "GET" ? line(call.request) : undefined
 }
 
-/** What is done in a step, from 0. */
+/** Whether an entry belongs to a step, counted from 0. */
 const within = ({ steps }: Recording, step: number) => ({ at }: { readonly at: number }): boolean =>
   at >= steps[step]! && at < (steps[step + 1] ?? Infinity)
 
-/** What of the outside, as it was at a rest, is missing at some time in a step. */
+/** What was outside at a rest and is missing at some time in a step. */
 const missing = (run: Recording, step: number, { outside }: Rest, since: number): ReadonlySet<string> => {
   const isThen = within(run, step)
   const states = run.entries.filter((entry): entry is Extract<Entry, { readonly _tag: "External" }> =>
@@ -44,7 +44,7 @@ const missing = (run: Recording, step: number, { outside }: Rest, since: number)
   return new Set(keysOf(outside).filter((key) => states.some((kept) => !kept.has(key))))
 }
 
-/** What the operator deletes in a step, of what there was at a rest. */
+/** What existed at a rest and the operator deletes in a step. */
 const deleted = (run: Recording, step: number, { objects }: Rest, since: number): ReadonlySet<string> => {
   const isThen = within(run, step)
   const there = new Set(objects.map(({ metadata }) => metadata.uid))
@@ -86,7 +86,7 @@ export const unanswered: Oracle = {
   name: "a failed read is not an empty one",
   judge: (run, { recording }) => {
     if (run.met !== 1 || run.failure !== undefined || run.steps.length !== recording.steps.length) return undefined
-    // Faults of different steps that share a run count as one each.
+    // If faults of different steps share a run, each counts by itself.
     const faults = run.entries.filter((entry) => entry._tag === "Fault")
     if (!faults.every(({ point }) => fails(point))) return undefined
     for (const step of run.steps.keys()) {

@@ -1,6 +1,6 @@
-/** `Asks`: outside calls that ask how things are, and change nothing: their names begin with a word for that. */
+/** `Asks`: outside calls that only read. Their names begin with a verb such as `list` or `get`. */
 
 const asking = /^(?:list|find|look|get|read|search|describe|query|fetch)/i
 
-/** Whether an outside call of this name asks. */
+/** Whether an outside call of this name only reads. */
 export const asks = (name: string): boolean => asking.test(name)

@@ -1,20 +1,20 @@
 /**
- * `Turned`: two states that differ only in whose turn it is, of two workloads that take turns.
+ * `Turned`: two states that differ only in which of two workloads that take turns is the current one.
  *
- * Of a blue and a green one, one serves. If somebody removes that one, the operator may make the other one in its place,
- * as at a change. Then one state is the other with the two words in the names exchanged everywhere. Whatever still
- * names the one that is gone, and everything that people name, remains a difference.
+ * Of a blue and a green workload, one serves. If somebody removes it, the operator may create the other one in its
+ * place, as for a change. Then each state is the other with the two words in the names exchanged everywhere. Whatever
+ * still refers to the one that is gone, and everything that users name, remains a difference.
  */
 import * as RegExp from "effect/RegExp"
 import * as Canonical from "./Canonical.ts"
 import { partsOf } from "./Standby.ts"
 
-/** Kinds that nobody but the operator calls by their names: others find them by labels. */
+/** Kinds that only the operator refers to by name: others find them by labels. */
 const workloads: ReadonlySet<string> = new Set(["DaemonSet", "Deployment", "Pod", "ReplicaSet", "StatefulSet"])
 
 const kindOf = (family: string): string => family.slice(0, family.indexOf(" "))
 
-/** The words in which two names of several parts differ, if that is one part, and not a number. */
+/** The words in which two names differ, if they differ in one of several parts, which is not a number. */
 const wordsOf = (one: string, two: string): readonly [one: string, two: string] | undefined => {
   const [mine, theirs] = [partsOf(one), partsOf(two)]
   const unlike = mine.flatMap((part, index) => part === theirs[index] ? [] : [[part, theirs[index] ?? ""] as const])
@@ -29,7 +29,7 @@ const exchanged = (state: Canonical.State, [one, two]: readonly [string, string]
   return new Map([...state].map(([family, members]) => [inWords(family), members.map(inWords).toSorted()]))
 }
 
-/** Whether the second state is the first, with another workload in the place of one that is gone. */
+/** Whether the second state is the first with another workload in the place of one that is gone. */
 export const turned = (wanted: Canonical.State, found: Canonical.State): boolean => {
   const only = (one: Canonical.State, other: Canonical.State) =>
     [...one.keys()].filter((family) => workloads.has(kindOf(family)) && !other.has(family))
