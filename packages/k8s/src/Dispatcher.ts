@@ -41,7 +41,7 @@ export const defaults = {
   keepAliveDelay: "15 seconds",
   /** How long after finding unusable new certificates the files are read again. */
   repairDelay: "1 second",
-  /** Connections for requests other than watches. */
+  /** Concurrent requests, not counting leases, watches and processes. */
   connections: 64
 } as const
 
@@ -197,16 +197,16 @@ const faultOf = ({ ca, cert, key }: Material): string | undefined => {
   }
 }
 
-/** Makes a pool; `null` stands for an unlimited number of connections. */
-type Connect = (connections: number | null, options: Http.Options) => Http.Connections
+/** Makes a pool of any number of connections: `RequestQueue` limits the number of requests. */
+type Connect = (options: Http.Options) => Http.Connections
 
-/** Directly to the server, where `RequestQueue` limits the number of requests, or through its proxy. */
+/** Directly to the server, or through its proxy. */
 const connector = ({ proxy }: Cluster): Effect.Effect<Connect> =>
   proxy === undefined
-    ? Effect.succeed((_, options) => Http.make(options))
+    ? Effect.succeed(Http.make)
     : Effect.map(
       Effect.promise(() => import("./live/Proxied.ts")),
-      (proxied): Connect => (connections, options) => proxied.make(Redacted.value(proxy), connections, options)
+      (proxied): Connect => (options) => proxied.make(Redacted.value(proxy), null, options)
     )
 
 const openPools = (
@@ -235,9 +235,9 @@ const openPools = (
     keepAliveDelay: Duration.toMillis(defaults.keepAliveDelay)
   }
   return {
-    unary: connect(options.connections ?? defaults.connections, settings),
+    unary: connect(settings),
     // A proxy may hold back the headers until the first bytes of the body: a bookmark, which comes once a minute.
-    watch: connect(null, { ...settings, headersTimeout: millis("headersTimeout", 2), bodyTimeout: 0 }),
+    watch: connect({ ...settings, headersTimeout: millis("headersTimeout", 2), bodyTimeout: 0 }),
     processes: {
       ...settings,
       proxy: cluster.proxy === undefined ? undefined : Redacted.value(cluster.proxy),

@@ -160,13 +160,13 @@ export const makeTransport = (
     const inTurn = <A, E, R>(
       request: Request,
       asked: Try,
-      isWatch: boolean,
+      isLasting: boolean,
       run: (one: Try) => Effect.Effect<A, E, R>
     ): Effect.Effect<A, E | Final, R> => {
       let leave = () => {}
       const turn = Effect.callback<Try, Final>((resume) => {
         let isLate = false
-        leave = queue.enter({ lane: asked.lane, class: classOf(request), isWatch }, (waited) => {
+        leave = queue.enter({ lane: asked.lane, class: classOf(request), isLasting }, (waited) => {
           metrics.waited(request.method, waited)
           resume(
             isLate
@@ -252,7 +252,7 @@ export const makeTransport = (
             return Result.isSuccess(result) ? Effect.succeed(result.success) : Effect.fail(result.failure.error)
           })
         const run = (one: Try) => authorized(one, (one) => exchange(request, one))
-        return Effect.matchEffect(inTurn(request, { ...by, presented, attempt }, false, run), {
+        return Effect.matchEffect(inTurn(request, { ...by, presented, attempt }, request.process !== undefined, run), {
           onSuccess: (answer) =>
             answer.status === 429 || answer.status >= 500 ? settle(Result.succeed(answer)) : Effect.succeed(answer),
           onFailure: (failure) => settle(Result.fail(failure))

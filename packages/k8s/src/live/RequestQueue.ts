@@ -8,7 +8,8 @@
  *
  * A pause applies to one class of requests (see `Class`): a server that sheds load exempts leader election, and a lease
  * that is not renewed in time would make things worse. When a pause ends, waiting requests are sent at once, within the
- * other limits.
+ * other limits. For the same reason leases do not count as concurrent: if all other requests hang, for instance because
+ * of somebody's slow webhook, the leader stays the leader.
  */
 import * as Alarm from "@effect-operator/core/internal/Alarm"
 import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
@@ -24,7 +25,7 @@ export const defaults = {
 } as const
 
 export interface Options {
-  /** Concurrent requests, not counting watches. */
+  /** Concurrent requests, not counting leases and those that last. */
   readonly concurrency: number
   /** Requests per second on average, including watches; no limit if absent. */
   readonly qps?: number | undefined
@@ -32,15 +33,15 @@ export interface Options {
   readonly burst?: number | undefined
 }
 
-/** What a pause applies to: the leases of leader election are a class of their own. */
+/** The leases of leader election are a class of their own: see the top of this file. */
 export type Class = "leases" | "others"
 
 export interface Ask {
   /** The lane of the request; lanes take turns. */
   readonly lane: string
   readonly class: Class
-  /** A watch lasts for minutes: it takes a turn, but does not count as concurrent. */
-  readonly isWatch: boolean
+  /** A watch or a process lasts for minutes: it takes a turn, but does not count as concurrent. */
+  readonly isLasting: boolean
 }
 
 /**
@@ -65,7 +66,7 @@ export interface RequestQueue {
   readonly enter: (ask: Ask, run: Run) => () => void
   /** Admits no request of this class for this many milliseconds. */
   readonly pause: (of: Class, millis: number) => void
-  /** The number of waiting requests and of requests in flight. */
+  /** The number of waiting requests, and of requests in flight that count. */
   readonly stats: () => { readonly waiting: number; readonly running: number }
 }
 
@@ -80,19 +81,21 @@ export const make = ({ burst, concurrency, qps }: Options): Effect.Effect<Reques
     let running = 0
     const now = () => monotonicMillis(clock)
 
+    const counts = (ask: Ask): boolean => !ask.isLasting && ask.class !== "leases"
+
     const isAdmissible = (ask: Ask, now: number) =>
-      now >= pausedUntil[ask.class] && (ask.isWatch || running < concurrency) &&
+      now >= pausedUntil[ask.class] && (!counts(ask) || running < concurrency) &&
       (bucket === undefined || now >= bucket.nextAt)
 
     const admit = (place: Place, now: number) => {
       bucket?.take(now)
-      if (!place.ask.isWatch) running += 1
+      if (counts(place.ask)) running += 1
       place.state = "in"
     }
 
     /** The earliest time at which a request can be admitted if only time passes. */
     const earliest = (ask: Ask, now: number): number =>
-      !ask.isWatch && running >= concurrency
+      counts(ask) && running >= concurrency
         ? Infinity
         : Math.max(now, pausedUntil[ask.class], bucket?.nextAt ?? 0)
 
@@ -147,7 +150,7 @@ export const make = ({ burst, concurrency, qps }: Options): Effect.Effect<Reques
       const { state } = place
       place.state = "gone"
       if (state === "waiting") return withdraw(place)
-      if (state === "gone" || place.ask.isWatch) return
+      if (state === "gone" || !counts(place.ask)) return
       running -= 1
       if (lanes.size > 0) look(now())
     }
@@ -169,6 +172,6 @@ export const make = ({ burst, concurrency, qps }: Options): Effect.Effect<Reques
     }
   })
 
-const laneOf = ({ class: of, isWatch, lane }: Ask): string => `${of} ${isWatch} ${lane}`
+const laneOf = ({ class: of, isLasting, lane }: Ask): string => `${of} ${isLasting} ${lane}`
 
 const makeBucket = (qps: number, burst: number) => new TokenBucket(Math.max(1, burst), Math.max(1, burst) / qps * 1000)

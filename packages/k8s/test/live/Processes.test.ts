@@ -275,6 +275,17 @@ describe("Processes of a server that is played", () => {
       yield* eventually(() => open() === 0)
     }))
 
+  it.live("a process that goes on holds no other request up", () =>
+    Effect.gen(function*() {
+      const { asked, url } = yield* scripted({})
+      const { client } = yield* connect(cluster(url), { connections: 1 })
+      const exec = Effect.provideService(PodExec.run(web, { command: ["ls"] }), KubeClient.KubeClient, client)
+      for (let n = 1; n <= 3; n++) {
+        yield* Effect.forkChild(exec)
+        yield* eventually(() => asked.length === n)
+      }
+    }))
+
   it.live("a refusal has its reason, and one of the credentials asks for others", () =>
     Effect.gen(function*() {
       const body = JSON.stringify({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message: "no" })

@@ -6,7 +6,7 @@ import * as RequestQueue from "../../src/live/RequestQueue.ts"
 const ask = (lane: string, more: Partial<RequestQueue.Ask> = {}): RequestQueue.Ask => ({
   lane,
   class: "others",
-  isWatch: false,
+  isLasting: false,
   ...more
 })
 
@@ -69,13 +69,26 @@ describe("RequestQueue", () => {
   it.effect("does not count watches as under way", () =>
     Effect.gen(function*() {
       const { out, queue, send } = yield* office({ concurrency: 1 })
-      for (const name of ["w1", "w2", "w3"]) yield* send(name, ask("a", { isWatch: true }))
+      for (const name of ["w1", "w2", "w3"]) yield* send(name, ask("a", { isLasting: true }))
       yield* send("r1", ask("a"))
       assert.deepStrictEqual(out, ["w1", "w2", "w3", "r1"])
       yield* send("r2", ask("a"))
-      yield* send("w4", ask("a", { isWatch: true }))
+      yield* send("w4", ask("a", { isLasting: true }))
       assert.deepStrictEqual(out, ["w1", "w2", "w3", "r1", "w4"])
       assert.deepStrictEqual(queue.stats(), { running: 1, waiting: 1 })
+    }))
+
+  it.effect("lets leases go while all places are taken, and gives none away for them", () =>
+    Effect.gen(function*() {
+      const { end, out, queue, send } = yield* office({ concurrency: 1 })
+      yield* send("hangs", ask("a"))
+      yield* send("waits", ask("b"))
+      yield* send("lease", ask("b", { class: "leases" }))
+      assert.deepStrictEqual(out, ["hangs", "lease"])
+      yield* end("lease")
+      assert.deepStrictEqual(queue.stats(), { running: 1, waiting: 1 })
+      yield* end("hangs")
+      assert.deepStrictEqual(out, ["hangs", "lease", "waits"])
     }))
 
   it.effect("keeps to the rate, after a burst", () =>
@@ -199,7 +212,7 @@ describe("RequestQueue", () => {
     }))
 
   const Step = Schema.Union([
-    Schema.TaggedStruct("Send", { lane: Schema.Literals(["a", "b", "c"]), isWatch: Schema.Boolean }),
+    Schema.TaggedStruct("Send", { lane: Schema.Literals(["a", "b", "c"]), isLasting: Schema.Boolean }),
     Schema.TaggedStruct("End", { which: Schema.Natural }),
     Schema.TaggedStruct("Interrupt", { which: Schema.Natural }),
     Schema.TaggedStruct("Pause", {}),
