@@ -8,8 +8,8 @@
  *
  * A pause applies to one class of requests (see `Class`): a server that sheds load exempts leader election, and a lease
  * that is not renewed in time would make things worse. When a pause ends, waiting requests are sent at once, within the
- * other limits. For the same reason leases do not count as concurrent: if all other requests hang, for instance because
- * of somebody's slow webhook, the leader stays the leader.
+ * other limits. For the same reason only a pause of their own holds leases up: if all other requests hang, for instance
+ * because of somebody's slow webhook, or wait for a low rate, the leader stays the leader.
  */
 import * as Alarm from "@effect-operator/core/internal/Alarm"
 import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
@@ -27,7 +27,7 @@ export const defaults = {
 export interface Options {
   /** Concurrent requests, not counting leases and those that last. */
   readonly concurrency: number
-  /** Requests per second on average, including watches; no limit if absent. */
+  /** Requests per second on average, including watches but not leases; no limit if absent. */
   readonly qps?: number | undefined
   /** Requests that may be sent at once after an idle period; twice `qps` by default, as in client-go's tools. */
   readonly burst?: number | undefined
@@ -85,10 +85,10 @@ export const make = ({ burst, concurrency, qps }: Options): Effect.Effect<Reques
 
     const isAdmissible = (ask: Ask, now: number) =>
       now >= pausedUntil[ask.class] && (!counts(ask) || running < concurrency) &&
-      (bucket === undefined || now >= bucket.nextAt)
+      (bucket === undefined || ask.class === "leases" || now >= bucket.nextAt)
 
     const admit = (place: Place, now: number) => {
-      bucket?.take(now)
+      if (place.ask.class !== "leases") bucket?.take(now)
       if (counts(place.ask)) running += 1
       place.state = "in"
     }
@@ -97,7 +97,7 @@ export const make = ({ burst, concurrency, qps }: Options): Effect.Effect<Reques
     const earliest = (ask: Ask, now: number): number =>
       counts(ask) && running >= concurrency
         ? Infinity
-        : Math.max(now, pausedUntil[ask.class], bucket?.nextAt ?? 0)
+        : Math.max(now, pausedUntil[ask.class], ask.class === "leases" ? 0 : bucket?.nextAt ?? 0)
 
     /**
      * Admits all requests that may be sent, one turn per lane. Returns when to check again, if the passing of time can

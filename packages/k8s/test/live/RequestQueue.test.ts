@@ -91,6 +91,16 @@ describe("RequestQueue", () => {
       assert.deepStrictEqual(out, ["hangs", "lease", "waits"])
     }))
 
+  it.effect("lets leases go whatever the rate, and takes nothing from it for them", () =>
+    Effect.gen(function*() {
+      const { out, send } = yield* office({ concurrency: 10, qps: 1, burst: 1 })
+      for (const name of ["a", "b", "c"]) yield* send(name, ask(name))
+      for (const name of ["lease1", "lease2"]) yield* send(name, ask("b", { class: "leases" }))
+      assert.deepStrictEqual(out, ["a", "lease1", "lease2"])
+      yield* TestClock.adjust("1 seconds")
+      assert.deepStrictEqual(out, ["a", "lease1", "lease2", "b"])
+    }))
+
   it.effect("keeps to the rate, after a burst", () =>
     Effect.gen(function*() {
       const { out, send } = yield* office({ concurrency: 100, qps: 10, burst: 5 })
