@@ -29,6 +29,7 @@ import * as Ring from "./manifests/Ring.ts"
 import * as UserRoles from "./manifests/UserRoles.ts"
 import * as Workload from "./manifests/Workload.ts"
 import * as Configurations from "./webhook/Configurations.ts"
+import { checkDistinct } from "./webhook/Handler.ts"
 import type { Any as AnyHook } from "./webhook/Hook.ts"
 import { secretName } from "./webhook/WebhookServer.ts"
 
@@ -219,13 +220,20 @@ export const deployment = (options: Options): ReadonlyArray<Manifest> => {
   return [Workload.deployment(workload)]
 }
 
-/** The webhook configurations without `caBundle`, which the operator fills in. */
-export const webhooks = (options: Pick<Options, "name" | "namespace" | "webhooks">): ReadonlyArray<Manifest> =>
-  Configurations.make(options.webhooks ?? [], {
-    name: options.name,
-    reachable: { service: webhookService(options) },
-    labels: Workload.labelsOf(options.name)
+/**
+ * The webhook configurations without `caBundle`, which the operator fills in. Throws if two hooks have the same name or
+ * path, which the API server, or the operator, would refuse later.
+ */
+export const webhooks = (
+  { name, namespace, webhooks = [] }: Pick<Options, "name" | "namespace" | "webhooks">
+): ReadonlyArray<Manifest> => {
+  checkDistinct(webhooks)
+  return Configurations.make(webhooks, {
+    name,
+    reachable: { service: webhookService({ name, namespace }) },
+    labels: Workload.labelsOf(name)
   }) as ReadonlyArray<Configurations.Configuration & Manifest>
+}
 
 /** The registration of the operator's own API without `caBundle`, which the operator fills in. */
 export const apiServices = (options: Pick<Options, "name" | "namespace" | "apiService">): ReadonlyArray<Manifest> =>

@@ -548,6 +548,11 @@ it("the files hold everything a cluster needs, in an order in which it can be ap
   assert.strictEqual(Manifests.format(Manifests.stream(all)), Manifests.format(Manifests.stream(all)))
 })
 
+it("two hooks of one name are told before a server refuses them", () => {
+  const twice = hooks.flatMap((hook) => [hook, { ...hook, path: `${hook.path}-again` }])
+  assert.throws(() => Manifests.stream({ ...options(true), webhooks: twice }), /two hooks have the same name/)
+})
+
 it.effect("the in-memory server takes all of it, without a warning", () =>
   Effect.gen(function*() {
     const server = yield* ApiServer.ApiServer
