@@ -350,6 +350,7 @@ export const combinations = [
   }, function*() {
     const { kind, namespace, request, until } = yield* Target
     const ns = yield* namespace
+    const old = { openAPIV3Schema: preserving }
     const widgets = yield* kind({ schema: preserving })
     const path = widgets.path(ns, "a")
     const manager = { "user-agent": "maker" }
@@ -368,7 +369,7 @@ export const combinations = [
     const applied = request("PATCH", path, {
       body: { apiVersion: `${widgets.group}/v1`, kind: "Widget", metadata: { name: "a" } },
       contentType,
-      query: { fieldManager: "m" }
+      query: { fieldManager: "m", dryRun: "All" }
     })
     const refused = yield* until(applied, ({ status }) => status === 500)
     assert.strictEqual(
@@ -376,6 +377,37 @@ export const combinations = [
       `failed to create manager for existing fields: failed to convert new object (${ns}/a; ${widgets.group}/v1, ` +
         "Kind=Widget) to smd typed: .spec.x: expected numeric (int or float), got string"
     )
+    // With owners, what is wrong with the configuration comes first.
+    const config = (fields: object) => ({
+      apiVersion: `${widgets.group}/v1`,
+      kind: "Widget",
+      metadata: { name: "b" },
+      ...fields
+    })
+    const other = widgets.path(ns, "b")
+    yield* merge(definition, { spec: { versions: [{ name: "v1", served: true, storage: true, schema: old }] } })
+    yield* until(
+      request("PATCH", other, { body: config({ spec: { x: "text" } }), contentType, query: { fieldManager: "m" } }),
+      ({ status }) => status === 201
+    )
+    yield* merge(definition, {
+      spec: {
+        versions: [{
+          name: "v1",
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: "object", properties: { spec } } }
+        }]
+      }
+    })
+    const live = yield* until(
+      request("PATCH", other, { body: config({}), contentType, query: { fieldManager: "n", dryRun: "All" } }),
+      ({ status }) => status === 500
+    )
+    assert.include(live.error.message, "failed to create typed live object")
+    const both = yield* apply(other, config({ spec: { y: 1 } }), "m")
+    assert.include(both.error.message, "failed to create typed patch object")
+    assert.include(both.error.message, ".spec.y: field not declared in schema")
   }),
 
   statement("103s", "wrong types in embedded metadata are reported in order of the names", { since: 35 }, function*() {

@@ -85,8 +85,8 @@ const printKind = (config: JsonValue.JsonObject): string => {
 }
 
 /**
- * The fault of a configuration. If the stored object does not match its own schema (`unfit`), that fault takes
- * precedence over the schema faults of the configuration.
+ * The fault of a configuration. If the stored object does not match its own schema (`unfit`), that is reported before
+ * schema faults of the configuration if the object has no owners, and after them otherwise.
  */
 export const fault = (
   expected: { readonly apiVersion: string; readonly kind: string },
@@ -108,14 +108,15 @@ export const fault = (
   if ((at(config, "metadata", "managedFields") ?? null) !== null) {
     return StatusError.badRequest("metadata.managedFields must be nil")
   }
-  if (unfit !== undefined) {
-    return StatusError.plain(`failed to create typed live object (${named(live)}; ${printKind(live)}): ${unfit.why}`)
-  }
   const problems = Checking.problems(type, config, "refused")
-  if (problems.length === 0) return undefined
-  return StatusError.plain(
-    `failed to create typed patch object (${named(config)}; ${printKind(config)}): ${Problems.message(problems)}`
-  )
+  if (problems.length > 0) {
+    return StatusError.plain(
+      `failed to create typed patch object (${named(config)}; ${printKind(config)}): ${Problems.message(problems)}`
+    )
+  }
+  return unfit === undefined
+    ? undefined
+    : StatusError.plain(`failed to create typed live object (${named(live)}; ${printKind(live)}): ${unfit.why}`)
 }
 
 const named = (config: JsonValue.JsonObject): string =>
