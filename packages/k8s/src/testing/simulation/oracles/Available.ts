@@ -123,7 +123,10 @@ interface Turned {
   readonly ready: number
 }
 
-/** A Service is switched to other Pods when they are ready, not before. */
+/**
+ * A Service is switched to other Pods when they are ready, not before. Not one that was left by an owner that people have
+ * deleted, and that the next one of its name has taken over: nobody expects it to serve.
+ */
 const served: Oracle = {
   name: "Services select only ready Pods",
   judge: (run) => {
@@ -133,10 +136,14 @@ const served: Oracle = {
     const readyFor = (service: Service): number =>
       isForeign(service) ? 0 : [...pods.values()].filter((pod) => selects(service, pod)).length
     const own = new Map([...writes(run)].map(({ after, before }) => [after.metadata.resourceVersion, before]))
+    const gone = new Set<string>()
+    const isLeft = ({ metadata: { ownerReferences = [] } }: Service): boolean =>
+      ownerReferences.length > 0 && ownerReferences.every((owner) => gone.has(owner.uid))
     for (const entry of run.entries) {
       if (entry._tag !== "Change") continue
       const { object, type } = entry.change
       const { resourceVersion, uid } = object.metadata
+      if (type === "DELETED") gone.add(uid)
       if (object.kind === "Pod") {
         if (type !== "DELETED" && isReady(object)) pods.set(uid, object as Pod)
         else pods.delete(uid)
@@ -151,7 +158,7 @@ const served: Oracle = {
           turned.delete(uid)
         }
         const before = type === "MODIFIED" ? own.get(resourceVersion) as Service | undefined : undefined
-        const ready = before === undefined ? 0 : readyFor(before)
+        const ready = before === undefined || isLeft(before) ? 0 : readyFor(before)
         if (ready > 0 && readyFor(service) === 0) turned.set(uid, { service, ready })
       }
     }
