@@ -6,8 +6,8 @@ import * as Servers from "./Servers.ts"
 import * as Tables from "./Tables.ts"
 
 /** Few new ones as long as some in a thousand still differ: `main.ts` runs as many as one likes. */
-const sequences = { same: 60, fresh: 4 }
-const definitions = { same: 20, fresh: 2 }
+const sequences = { same: 30, fresh: 4 }
+const definitions = { same: 10, fresh: 2 }
 
 // What is written down, the same seeds every time, and new ones: those find more, these find it again.
 it.live("the in-memory server answers as a real one does", () =>
