@@ -168,19 +168,20 @@ interface Shared {
   readonly definition: KubeObject
   readonly converter: CustomConversion.Converter
   readonly versions: Custom["versions"]
+  readonly schemas: ReadonlyMap<string, StructuralSchema.Schema>
 }
 
-const custom = ({ converter, definition, versions }: Shared, version: unknown): Custom => ({
+const custom = ({ converter, definition, schemas, versions }: Shared, version: unknown): Custom => ({
   definition: definition.metadata.name,
   terminating: conditionIsTrue(definition, "Terminating"),
   scale: scalePaths(version),
-  schema: ServedDefaults.of(objectAt(version, "schema", "openAPIV3Schema")),
+  schema: schemas.get(stringAt(version, "name"))!,
   versions,
   convert: converter.convert
 })
 
-/** The served schemas of a definition by version. */
-const schemasOf = (definition: KubeObject): ReadonlyMap<string, StructuralSchema.Schema> =>
+/** The schemas of a definition by version, with the defaults that are served. */
+const schemasOf = (definition: KubeObject): Shared["schemas"] =>
   new Map(
     arrayAt(definition, "spec", "versions").map((version) => [
       stringAt(version, "name"),
@@ -189,13 +190,13 @@ const schemasOf = (definition: KubeObject): ReadonlyMap<string, StructuralSchema
   )
 
 const ofVersion = (shared: Shared, version: unknown): Served => {
-  const { converter, definition } = shared
+  const { converter, definition, schemas } = shared
   const group = stringAt(definition, "spec", "group")
   const names = objectAt(definition, "status", "acceptedNames")
   const kind = stringAt(names, "kind")
   const plural = stringAt(names, "plural")
   const name = stringAt(version, "name")
-  const schema = ServedDefaults.of(objectAt(version, "schema", "openAPIV3Schema"))
+  const schema = schemas.get(name)!
   const verbs = ["get", "patch", "update"]
   const details = custom(shared, version)
   return {
@@ -221,7 +222,7 @@ const ofVersion = (shared: Shared, version: unknown): Served => {
     storageVersion: converter.storageVersion,
     nameRule: "subdomain",
     strategy: strategyOf(definition, version),
-    decode: CustomBody.decoder({ group, kind, version: name }, schemasOf(definition)),
+    decode: CustomBody.decoder({ group, kind, version: name }, schemas),
     adopt: (object) => Result.succeed(CustomBody.adopted(schema, object)),
     schemaFaults: (next, previous, part, warn, found) => {
       const values = typeFaults(kind, `${group}/${name}`, next)
@@ -266,9 +267,10 @@ export const served = (
   if (before !== undefined) return before
   const converter = CustomConversion.make(definition, convert, strays)
   const versions = new Map<string, Served>()
+  const schemas = schemasOf(definition)
   const found: Array<Served> = []
   for (const version of arrayAt(definition, "spec", "versions")) {
-    const resource = ofVersion({ definition, converter, versions }, version)
+    const resource = ofVersion({ definition, converter, versions, schemas }, version)
     versions.set(apiVersionOf(resource), resource)
     if (at(version, "served") === true) found.push(resource)
   }
