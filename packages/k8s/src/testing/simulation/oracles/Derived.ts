@@ -134,7 +134,7 @@ const saidElsewhere = (state: Canonical.State, own: string, outside: Recording["
   ...[...outside].flatMap(([name, value]) => [name, ...textsIn(copyOf(value))])
 ]
 
-/** Where the status of the users' object keeps a word that they have replaced and that nothing else has any more. */
+/** Where the status of the users' object keeps a word that they have replaced and that nothing else still has. */
 export const toldOfBefore = (
   run: Recording,
   own: KubeObject,
