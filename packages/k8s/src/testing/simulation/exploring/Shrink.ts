@@ -46,7 +46,9 @@ export function* shrink(
   const referenceOf = (story: Story): Reference.Reference | undefined => {
     const name = key(story)
     if (!references.has(name)) {
-      const smaller = Reference.of(scenario, story, divergence.seed)
+      // Each story that was explored has been run twice, so this one need not, unless that is what went wrong.
+      const twice = divergence.oracle === Oracles.deterministic.name
+      const smaller = Reference.of(scenario, story, divergence.seed, twice)
       // A story that goes wrong without faults is a different failure.
       const healthy = judge(oracles, smaller.recording, smaller) === undefined
       references.set(name, healthy || divergence.plan.points.length === 0 ? smaller : undefined)

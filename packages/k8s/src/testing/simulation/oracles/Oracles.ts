@@ -59,7 +59,7 @@ const lastFaults = ({ entries, quietAt = Infinity }: Recording): ReadonlyArray<n
   entries.flatMap((entry) => (entry._tag === "Fault" && entry.at >= quietAt ? [entry.at] : []))
 
 /** The program does the same twice: it uses the simulated world, not the real one. */
-const deterministic: Oracle = {
+export const deterministic: Oracle = {
   name: "deterministic",
   judge: (run, { unlike }) => {
     const uses = run.entries.filter((entry) => entry._tag === "Chance")
