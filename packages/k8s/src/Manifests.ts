@@ -29,7 +29,6 @@ import * as Ring from "./manifests/Ring.ts"
 import * as UserRoles from "./manifests/UserRoles.ts"
 import * as Workload from "./manifests/Workload.ts"
 import * as Configurations from "./webhook/Configurations.ts"
-import { checkDistinct } from "./webhook/Handler.ts"
 import type { Any as AnyHook } from "./webhook/Hook.ts"
 import { secretName } from "./webhook/WebhookServer.ts"
 
@@ -226,14 +225,12 @@ export const deployment = (options: Options): ReadonlyArray<Manifest> => {
  */
 export const webhooks = (
   { name, namespace, webhooks = [] }: Pick<Options, "name" | "namespace" | "webhooks">
-): ReadonlyArray<Manifest> => {
-  checkDistinct(webhooks)
-  return Configurations.make(webhooks, {
+): ReadonlyArray<Manifest> =>
+  Configurations.make(webhooks, {
     name,
     reachable: { service: webhookService({ name, namespace }) },
     labels: Workload.labelsOf(name)
   }) as ReadonlyArray<Configurations.Configuration & Manifest>
-}
 
 /** The registration of the operator's own API without `caBundle`, which the operator fills in. */
 export const apiServices = (options: Pick<Options, "name" | "namespace" | "apiService">): ReadonlyArray<Manifest> =>

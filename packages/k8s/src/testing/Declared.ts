@@ -21,7 +21,6 @@ import * as Handler from "../webhook/Handler.ts"
 import * as Hook from "../webhook/Hook.ts"
 import { ApiServer } from "./ApiServer.ts"
 import * as InProcess from "./InProcess.ts"
-import { backend } from "./TestWebhooks.ts"
 
 export type Declared = CustomResource | CustomResourceVersions
 
@@ -59,6 +58,6 @@ export const serve = (
     if (several.length === 0) return
     const listen = yield* InProcess.make(yield* ApiServer)
     for (const one of several) {
-      yield* listen(InProcess.keyOf(serviceOf(one)), backend(yield* Handler.make([Hook.conversion(one)])))
+      yield* listen(InProcess.keyOf(serviceOf(one)), InProcess.backend(yield* Handler.make([Hook.conversion(one)])))
     }
   })

@@ -1,6 +1,7 @@
 /** `InProcess`: the servers of an operator as backends of the in-memory API server, without sockets. */
 import * as Effect from "effect/Effect"
 import * as Scope from "effect/Scope"
+import { type Handler, rejected } from "../webhook/Handler.ts"
 import * as Backends from "./Backends.ts"
 
 /** The part of an `ApiServer` that is needed here. */
@@ -55,6 +56,15 @@ export const make = Effect.fnUntraced(function*(server: Reachable): Effect.fn.Re
       () => Effect.sync(() => handlers.remove(key, handler))
     )
 })
+
+/** A webhook server as a backend, for use with `Backends.handlers`. */
+export const backend = (handler: Handler): Backends.Handler => (request) =>
+  handler({
+    ...request,
+    body: request.body === undefined
+      ? Effect.fail(rejected(400, "the body is incomplete"))
+      : Effect.succeed(request.body)
+  })
 
 /** The key of a Service for `Backends.handlers`. */
 export const keyOf = (

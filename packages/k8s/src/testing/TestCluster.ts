@@ -20,11 +20,14 @@ import type { Kubelet } from "./Kubelet.ts"
 import type { RuntimeConfig } from "./server/RuntimeConfig.ts"
 import * as SimControllers from "./SimControllers.ts"
 import * as TestClient from "./TestClient.ts"
+import * as TestWebhooks from "./TestWebhooks.ts"
 import * as VirtualTime from "./VirtualTime.ts"
 
 export interface Options extends SimControllers.Options {
   /** Kinds to install before anything else runs, each alone or with its versions. */
   readonly resources?: ReadonlyArray<Declared.Declared> | undefined
+  /** Hooks that the server calls, as if a program beside the operator served them. */
+  readonly webhooks?: TestWebhooks.Webhooks | undefined
   /** Which versions of built-in groups are served, as for `ApiServer`: stable ones by default. */
   readonly runtimeConfig?: RuntimeConfig | undefined
 }
@@ -54,11 +57,17 @@ const server = ({ runtimeConfig }: Options) =>
       }))
   )
 
+/** The kinds, and then the hooks, which watch and list those. */
+const installed = Effect.fnUntraced(function*({ resources = [], webhooks = [] }: Options) {
+  yield* Declared.serve(resources)
+  yield* Declared.install(resources)
+  yield* TestWebhooks.serve(webhooks)
+  yield* TestWebhooks.install(webhooks)
+})
+
 /** A new, empty cluster. */
 export const layer = (options: Options = {}): Layer.Layer<ApiServer | KubeClient | Kubelet, KubeError> =>
-  Layer.effectDiscard(
-    Effect.andThen(Declared.serve(options.resources ?? []), Declared.install(options.resources ?? []))
-  ).pipe(
+  Layer.effectDiscard(installed(options)).pipe(
     Layer.provideMerge(SimControllers.layer(options)),
     Layer.provideMerge(TestClient.layer),
     Layer.provideMerge(server(options)),

@@ -22,6 +22,7 @@ import {
 import { CustomResourceDefinition } from "../kinds/apiextensions.v1.ts"
 import { Namespace } from "../kinds/core.v1.ts"
 import type { Reachable } from "./CaBundle.ts"
+import { checkDistinct } from "./Handler.ts"
 import type { Any } from "./Hook.ts"
 
 export interface Options {
@@ -93,9 +94,10 @@ const entry = (hook: Any, reachable: Reachable) => {
   }
 }
 
-/** The configurations of the hooks; empty ones are left out. */
-export const make = (hooks: ReadonlyArray<Any>, options: Options): ReadonlyArray<Configuration> =>
-  (["Mutating", "Validating"] as const).flatMap((tag) => {
+/** The configurations of the hooks; empty ones are left out. Throws if two hooks have the same name or path. */
+export const make = (hooks: ReadonlyArray<Any>, options: Options): ReadonlyArray<Configuration> => {
+  checkDistinct(hooks)
+  return (["Mutating", "Validating"] as const).flatMap((tag) => {
     const own = hooks.filter(({ _tag }) => _tag === tag)
     const { labels, name, reachable } = options
     return own.length === 0 ? [] : [{
@@ -105,6 +107,7 @@ export const make = (hooks: ReadonlyArray<Any>, options: Options): ReadonlyArray
       webhooks: own.map((hook) => entry(hook, reachable))
     }]
   }) as ReadonlyArray<Configuration>
+}
 
 /** `spec.conversion` for the definition of a kind; undefined if no hook converts it. */
 export const conversion = (

@@ -45,8 +45,22 @@ describe("Configurations", () => {
   it("what the hook says of namespaces stands, and kinds of the operator's own are asked about everywhere", () => {
     assert.deepStrictEqual(selectors(hooks), hooks.map(() => undefined))
     const everywhere = Webhook.validating(Pod, { ...no, namespaceSelector: {} })
-    const somewhere = Webhook.validating(Pod, { ...no, namespaceSelector: { matchLabels: { checked: "yes" } } })
+    const somewhere = Webhook.validating(Pod, {
+      ...no,
+      name: "somewhere.pod.core",
+      path: "/somewhere",
+      namespaceSelector: { matchLabels: { checked: "yes" } }
+    })
     assert.deepStrictEqual(selectors([everywhere, somewhere]), [{}, { matchLabels: { checked: "yes" } }])
+  })
+
+  it("two hooks of one name or path are refused", () => {
+    const one = Webhook.validating(Pod, no)
+    assert.throws(() => selectors([one, one]), /path: "\/validate--v1-pod": two hooks have the same path: give each/)
+    assert.throws(
+      () => selectors([one, Webhook.validating(Pod, { ...no, path: "/other" })]),
+      /name: "validate.pod.core": two hooks have the same name: give each its own/
+    )
   })
 
   it.effect("a conversion that is reached in another way is reached in that way alone", () =>

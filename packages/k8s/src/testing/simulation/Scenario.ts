@@ -11,6 +11,7 @@ import type * as Layer from "effect/Layer"
 import type { JsonObject } from "../../schema/JsonValue.ts"
 import type { Declared } from "../Declared.ts"
 import type * as SimControllers from "../SimControllers.ts"
+import type { Webhooks } from "../TestWebhooks.ts"
 import type { Kind } from "./recording/Fault.ts"
 
 /** Whether this state is desired: the objects of the cluster, those before the step, and the state of the outside. */
@@ -61,6 +62,11 @@ export interface Scenario {
   readonly name: string
   /** The kinds to install, each alone or with all its versions. */
   readonly resources: ReadonlyArray<Declared>
+  /**
+   * Hooks that the server calls, as if a program beside the operator served them: they are there also while the
+   * operator is not. Changes that they deny are not drawn.
+   */
+  readonly webhooks?: Webhooks | undefined
   /** The operator, built anew for each life of its process. */
   readonly operator: Operator | ((replica: Replica) => Operator)
   /** Number of processes of it that run at once; 1 by default. */

@@ -264,7 +264,8 @@ export class Others {
     const before = peers()
     const again = () => {
       const now = this.#cluster.stored.get(place)
-      const there = now !== undefined && now.metadata.uid !== uid && !isTerminating(now)
+      // It is there all the time if it may not be removed.
+      const there = now !== undefined && !isTerminating(now)
       // Another object may take its place, under a drawn or counted name.
       return there || ((generateName !== undefined || ownerReferences.length > 0) && peers() >= before)
     }

@@ -31,7 +31,7 @@ import type { Entry, Failure } from "../recording/Recording.ts"
 import { identityOf } from "../state/Identities.ts"
 import { uncopied } from "../state/Outside.ts"
 import * as Chances from "../world/Chances.ts"
-import { begun, complete, imageOf, inhabitantsOf, making, placeOf } from "../world/Server.ts"
+import { begun, complete, imageOf, inhabitantsOf, making, placeOf, served } from "../world/Server.ts"
 import { Unsound, World } from "../world/World.ts"
 import { type Checkpoint, seedOf } from "./Checkpoint.ts"
 import { declaredOf, Others } from "./Others.ts"
@@ -115,7 +115,7 @@ export class Stage {
     this.scenario = scenario
     this.#plan = plan
     const seed = seedOf(first, from)
-    const image = from?.image ?? begun(imageOf(scenario.resources), first)
+    const image = from?.image ?? begun(imageOf(scenario), first)
     this.entries = [...from?.entries ?? []]
     this.#lives = from?.lives ?? 0
     this.#revision = image.revision
@@ -133,7 +133,7 @@ export class Stage {
       garbageCollector: { patience: defaults.collector },
       ...scenario.cluster
     })
-    const cluster = Layer.merge(layer, Layer.effectDiscard(Declared.serve(scenario.resources))).pipe(
+    const cluster = Layer.merge(layer, Layer.effectDiscard(served(scenario))).pipe(
       Layer.provideMerge(TestClient.layer),
       Layer.provideMerge(ApiServer.layerOptions({
         image,

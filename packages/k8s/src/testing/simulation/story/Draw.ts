@@ -2,8 +2,8 @@
  * `Draw`: custom resources and sequences of changes to them, drawn from a Schema.
  *
  * A drawn story creates one object, `drawn`, gives it other specs, deletes it, and creates it again. Specs come from
- * the Schema of the kind, or from a narrower one. Specs that the server would reject (by its CustomResourceDefinition,
- * including CEL rules and transition rules) are left out. The same seed draws the same story.
+ * the Schema of the kind, or from a narrower one. Changes that the server would reject (by its CustomResourceDefinition,
+ * including CEL rules and transition rules, or by a hook) are left out. The same seed draws the same story.
  *
  * `smaller` gives the stories that are slightly simpler than one: with one change, field or item less, with smaller
  * numbers or shorter texts. It gives only stories that decode and that the server accepts.
@@ -84,7 +84,7 @@ export const draws = <A extends KubeObject>(resource: CustomResource<A>, options
  * rejection.
  */
 const judged = (scenario: Scenario, { resource }: Draws, changes: ReadonlyArray<Change>, most = Infinity) => {
-  const server = Server.make(scenario.resources)
+  const server = Server.make(scenario)
   const place = resource.scope === "Namespaced" ? { namespace: "default" } : {}
   const accepted: Array<Change> = []
   let refusal = "nothing was drawn"
@@ -176,7 +176,7 @@ export const changes = (scenario: Scenario, draws: Draws, seed: number, turn: nu
     if (accepted.length > 0) {
       return accepted.at(-1) === null || draw(seed + 3, chance, 2) === 0
         ? accepted
-        : [...accepted, null]
+        : judged(scenario, draws, [...accepted, null]).accepted
     }
     refused = refusal
   }

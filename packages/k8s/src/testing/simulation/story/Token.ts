@@ -6,6 +6,7 @@
  */
 import { isObject } from "../../../schema/JsonValue.ts"
 import * as Declared from "../../Declared.ts"
+import * as TestWebhooks from "../../TestWebhooks.ts"
 import type { Scenario } from "../Scenario.ts"
 import {
   callFaults,
@@ -31,13 +32,14 @@ export interface Token {
 
 const prefix = "kx1:"
 
-/** What the numbers of a token depend on: the kinds, the steps, the replicas, and whatever is drawn. */
-export const fingerprint = ({ draws, replicas = 1, resources, steps }: Scenario): string => {
+/** What the numbers of a token depend on: the kinds, the hooks, the steps, the replicas, and whatever is drawn. */
+export const fingerprint = ({ draws, replicas = 1, resources, steps, webhooks = [] }: Scenario): string => {
   const text = JSON.stringify([
     resources.map(Declared.definition),
     steps.map(({ name }) => name),
     replicas,
-    ...(draws === undefined ? [] : [draws.resource.id])
+    ...(draws === undefined ? [] : [draws.resource.id]),
+    ...TestWebhooks.hooksOf(webhooks).map(({ name, registration }) => [name, registration])
   ])
   return hash(text).toString(36)
 }

@@ -1,7 +1,7 @@
 /**
- * `Server`: the API server with which the runs of a scenario begin: one with the scenario's kinds installed.
+ * `Server`: the API server with which the runs of a scenario begin: one with the scenario's kinds and hooks installed.
  *
- * It is created once for each list of kinds, and all runs share it as an image.
+ * It is created once for each list of kinds and hooks, and all runs share it as an image.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request, Transport } from "@effect-operator/core/Transport"
@@ -10,11 +10,13 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as References from "effect/References"
 import * as Scope from "effect/Scope"
 import * as Representation from "../../../api/Representation.ts"
 import { type ApiResponse, ApiServer, type Image } from "../../ApiServer.ts"
 import * as Declared from "../../Declared.ts"
 import * as TestClient from "../../TestClient.ts"
+import * as TestWebhooks from "../../TestWebhooks.ts"
 import type { Scenario } from "../Scenario.ts"
 import { World } from "./World.ts"
 
@@ -29,14 +31,28 @@ export const complete = <A, E>(world: World, program: Effect.Effect<A, E>): A =>
   return exit.value
 }
 
-/** The images of new servers with these kinds. */
-const images = new WeakMap<Scenario["resources"], Image>()
+/** What is installed on a server. */
+type Installed = Pick<Scenario, "resources" | "webhooks">
 
-export const imageOf = (resources: Scenario["resources"]): Image => {
-  let image = images.get(resources)
+/** Serves conversions and hooks until the scope closes. What a hook logs, its caller gets as its response, too. */
+export const served = ({ resources, webhooks }: Installed) =>
+  Effect.andThen(Declared.serve(resources), webhooks === undefined ? Effect.void : TestWebhooks.serve(webhooks)).pipe(
+    Effect.provideService(References.MinimumLogLevel, "None")
+  )
+
+/** The images of new servers with these kinds, and these hooks. */
+const images = new WeakMap<Scenario["resources"], Map<Scenario["webhooks"], Image>>()
+
+export const imageOf = ({ resources, webhooks }: Installed): Image => {
+  const known = images.get(resources) ?? new Map<Scenario["webhooks"], Image>()
+  images.set(resources, known)
+  let image = known.get(webhooks)
   if (image === undefined) {
     const world = new World({ seed: 0, interleaving: 0 })
-    const install = Declared.install(resources)
+    const install = Effect.andThen(
+      Declared.install(resources),
+      webhooks === undefined ? Effect.void : TestWebhooks.install(webhooks)
+    )
     image = complete(
       world,
       Effect.andThen(install, ApiServer.use((server) => server.image)).pipe(
@@ -44,7 +60,7 @@ export const imageOf = (resources: Scenario["resources"]): Image => {
         Effect.scoped
       )
     )
-    images.set(resources, image)
+    known.set(webhooks, image)
   }
   return image
 }
@@ -95,18 +111,24 @@ const contentTypes: Readonly<Record<string, string>> = { PATCH: "application/jso
 
 /** A separate server without controllers that answers at once. */
 export const make = (
-  resources: Scenario["resources"]
+  installed: Installed
 ): (method: Request["method"], path: string, body?: unknown) => ApiResponse => {
-  const image = imageOf(resources)
+  const image = imageOf(installed)
   const world = new World({ seed: 0, interleaving: 0 })
-  const layer = ApiServer.layerOptions({ image })
+  const layer = Layer.effectDiscard(served(installed)).pipe(
+    Layer.provideMerge(TestClient.layer),
+    Layer.provideMerge(ApiServer.layerOptions({ image }))
+  )
   const server = Context.get(complete(world, Layer.buildWithScope(layer, Scope.makeUnsafe())), ApiServer)
   return (method, path, body) =>
-    world.run(server.handle({
-      method,
-      path,
-      query: [],
-      headers: { "content-type": contentTypes[method] ?? "application/json" },
-      body
-    }))
+    complete(
+      world,
+      server.handle({
+        method,
+        path,
+        query: [],
+        headers: { "content-type": contentTypes[method] ?? "application/json" },
+        body
+      })
+    )
 }

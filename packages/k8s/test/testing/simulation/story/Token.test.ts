@@ -1,6 +1,9 @@
+import { Webhook } from "@effect-operator/k8s"
+import { Pod } from "@effect-operator/k8s/kinds"
 import * as Fault from "@effect-operator/k8s/testing/simulation/recording/Fault"
 import * as Token from "@effect-operator/k8s/testing/simulation/story/Token"
 import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
 import { planted } from "../Planted.ts"
 
 const scenario = planted[0]!.wrong
@@ -34,11 +37,14 @@ describe("Token", () => {
     }
   })
 
-  it("knows a scenario whose kinds, steps or replicas have changed", () => {
+  it("knows a scenario whose kinds, hooks, steps or replicas have changed", () => {
     const known = Token.fingerprint(scenario)
     assert.strictEqual(Token.fingerprint({ ...scenario, operator: planted[1]!.wrong.operator }), known)
     assert.notStrictEqual(Token.fingerprint({ ...scenario, replicas: 2 }), known)
     assert.notStrictEqual(Token.fingerprint({ ...scenario, resources: [] }), known)
     assert.notStrictEqual(Token.fingerprint({ ...scenario, steps: [] }), known)
+    const hook = Webhook.mutating(Pod, { mutate: () => Effect.void })
+    assert.notStrictEqual(Token.fingerprint({ ...scenario, webhooks: [hook] }), known)
+    assert.strictEqual(Token.fingerprint({ ...scenario, webhooks: [] }), known)
   })
 })

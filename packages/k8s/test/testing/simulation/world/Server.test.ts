@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 describe("Server", () => {
   it("begins, in each of two runs elsewhere, shortly before its versions are of one digit more", () => {
-    const image = imageOf([])
+    const image = imageOf({ resources: [] })
     const [one, two] = [1, 2].map((seed) => begun(image, seed).revision) as [number, number]
     assert.isAtLeast(one, image.revision)
     for (const revision of [one, two]) {
