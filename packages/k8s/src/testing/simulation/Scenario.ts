@@ -86,6 +86,10 @@ export interface Scenario {
    * the operator's longest pause without faults before it continues with something, if that is at most five minutes.
    */
   readonly rest?: Duration.Input | undefined
-  /** What else the cluster has. By default: Pods that run, and every controller that has something to do. */
+  /**
+   * What else the cluster has. By default: Pods that run, and every controller that has something to do. Registered
+   * nodes renew no Lease, unless `kubelet: { leases: true }` asks for it, because those renewals would be most of a
+   * run.
+   */
   readonly cluster?: SimControllers.Options | undefined
 }

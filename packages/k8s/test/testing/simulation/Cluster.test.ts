@@ -298,7 +298,7 @@ describe("the cluster of a simulation", () => {
       name: "registered",
       resources: [],
       operator: Manager.layer([]),
-      cluster: { kubelet: { nodes: ["one", "two"], registerNodes: true, leases: false } },
+      cluster: { kubelet: { nodes: ["one", "two"], registerNodes: true } },
       steps: [{
         name: "a Deployment",
         act: B.client.use((it) => it.create(Deployment, { metadata: B.named("web"), spec }))
@@ -307,6 +307,7 @@ describe("the cluster of a simulation", () => {
     assert.isUndefined(failure)
     const pods = objects.filter(({ kind }) => kind === "Pod") as unknown as ReadonlyArray<Pod>
     assert.deepStrictEqual(pods.map(({ status }) => status?.phase), ["Running", "Running"])
+    assert.isFalse(objects.some(({ kind }) => kind === "Lease"))
   })
 
   it.live("a command in a container is a request like others, with the faults of one", () =>
@@ -320,7 +321,6 @@ describe("the cluster of a simulation", () => {
         cluster: {
           kubelet: {
             registerNodes: true,
-            leases: false,
             exec: ({ command: [program = ""] }) =>
               Effect.sync(() => {
                 asked.push(program)

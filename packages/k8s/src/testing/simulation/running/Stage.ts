@@ -131,7 +131,8 @@ export class Stage {
     })
     const { layer, waiting } = SimControllers.onDemand({
       garbageCollector: { patience: defaults.collector },
-      ...scenario.cluster
+      ...scenario.cluster,
+      kubelet: { leases: false, ...scenario.cluster?.kubelet }
     })
     const cluster = Layer.merge(layer, Layer.effectDiscard(served(scenario))).pipe(
       Layer.provideMerge(TestClient.layer),
