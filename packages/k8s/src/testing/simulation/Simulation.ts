@@ -83,8 +83,7 @@ export interface ConvergenceReport extends Coverage.Coverage {
   readonly drawn: number
 }
 
-/** A run that did not converge. The message is its story, and ends with the token that replays it. */
-export class ConvergenceFailure extends Data.TaggedError("ConvergenceFailure")<{
+interface Failed {
   readonly message: string
   readonly oracle: string
   readonly complaint: string
@@ -96,8 +95,16 @@ export class ConvergenceFailure extends Data.TaggedError("ConvergenceFailure")<{
   readonly recording: Recording
   /** The story as an HTML page. */
   readonly html: () => string
-}> {
-  /** Prints the story only: the other fields are for programs, and would bury the token. */
+}
+
+/** A run that did not converge. The message is its story, and ends with the token that replays it. */
+export class ConvergenceFailure extends Data.TaggedError("ConvergenceFailure")<Failed> {
+  constructor(failed: Failed) {
+    super(failed)
+    // Whatever prints it prints the story only: the other fields are for programs, and would bury the token.
+    for (const field of Object.keys(this)) Object.defineProperty(this, field, { enumerable: false })
+  }
+
   override [Inspectable.NodeInspectSymbol](): unknown {
     return this.stack
   }

@@ -13,7 +13,7 @@ import { controllerReference } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Job, StatefulSet } from "@effect-operator/k8s/kinds"
 import { External, Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Console, Effect, Exit, Fiber, Schedule, Schema } from "effect"
+import { Cause, Console, Effect, Exit, Fiber, Schedule, Schema } from "effect"
 import { execFileSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import { inspect } from "node:util"
@@ -56,6 +56,9 @@ describe("Simulation", () => {
     Effect.gen(function*() {
       const failure = yield* failing(bug!.wrong)
       assert.strictEqual(inspect(failure), failure.stack)
+      // As a logger prints it.
+      const [pretty] = Cause.prettyErrors(Cause.fail(failure))
+      assert.notInclude(inspect(pretty), "recording")
     }))
 
   it.live("whoever is shown an old cluster is never shown as alive what is going, and may repeat itself for so long", () =>
