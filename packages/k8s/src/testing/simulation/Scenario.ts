@@ -64,7 +64,8 @@ export interface Scenario {
   readonly resources: ReadonlyArray<Declared>
   /**
    * Hooks that the server calls, as if a program beside the operator served them: they are there also while the
-   * operator is not. Changes that they deny are not drawn.
+   * operator is not. Changes that they deny are not drawn. What the operator serves itself (`Webhook.layer`) listens to
+   * nobody.
    */
   readonly webhooks?: Webhooks | undefined
   /** The operator, built anew for each life of its process. */

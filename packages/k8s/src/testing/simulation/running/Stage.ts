@@ -24,6 +24,7 @@ import * as Declared from "../../Declared.ts"
 import type * as Kubelet from "../../Kubelet.ts"
 import * as SimControllers from "../../SimControllers.ts"
 import * as TestClient from "../../TestClient.ts"
+import { Listener } from "../../../webhook/WebhookServer.ts"
 import { External } from "../External.ts"
 import type { Scenario } from "../Scenario.ts"
 import { fails, isElected, isElection, type Plan } from "../recording/Fault.ts"
@@ -281,6 +282,8 @@ export class Stage {
     const operator = Layer.fresh(program as Layer.Layer<unknown, unknown, KubeClient>).pipe(
       Layer.provide(Layer.sync(KubeClient, () => makeClient(transport))),
       Layer.provide(Layer.succeed(Transport, transport)),
+      // Hooks are the cluster's: see `webhooks` of the scenario.
+      Layer.provide(Layer.succeed(Listener, { listen: () => Effect.void })),
       Layer.provide(this.#logs(life))
     )
     const main = Layer.buildWithScope(operator, scope).pipe(
