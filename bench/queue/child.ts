@@ -114,14 +114,16 @@ const framework = Effect.scoped(Effect.gen(function*() {
   const queue = yield* WorkQueue.make({ monitor: metrics.queue })
   const tracing = (yield* Tracing.make)?.of(controller.name)
   let id = 0
+  const silent: EventRecorder.EventRecorder = {
+    normal: () => Effect.void,
+    warning: () => Effect.void,
+    about: () => silent
+  }
   const worker = Worker.make({
     controller,
     queue,
     find: () => Effect.succeed(object),
-    events: EventRecorder.EventSink.of({
-      recorder: () => ({ normal: () => Effect.void, warning: () => Effect.void }),
-      flush: Effect.void
-    }),
+    events: EventRecorder.EventSink.of({ recorder: () => silent, flush: Effect.void }),
     metrics,
     leadership: leads,
     admit,

@@ -32,11 +32,17 @@ export interface Statement {
   readonly message?: string | undefined
 }
 
-export const get = (conditions: ReadonlyArray<Condition> | undefined, type: string): Condition | undefined =>
-  conditions?.find((condition) => condition.type === type)
+/** The condition of that type, of any kind: those of a Pod or a Deployment have fields of their own. */
+export const get = <C extends { readonly type: string }>(
+  conditions: ReadonlyArray<C> | undefined,
+  type: string
+): C | undefined => conditions?.find((condition) => condition.type === type)
 
-export const isTrue = (conditions: ReadonlyArray<Condition> | undefined, type: string): boolean =>
-  get(conditions, type)?.status === "True"
+/** Whether there is a condition of that type, and it is true: `isTrue(pod.status?.conditions, "Ready")`. */
+export const isTrue = (
+  conditions: ReadonlyArray<{ readonly type: string; readonly status: string }> | undefined,
+  type: string
+): boolean => get(conditions, type)?.status === "True"
 
 /** The list with a statement about the object at its generation, made at `now`; the same list if nothing changes. */
 export const set = (

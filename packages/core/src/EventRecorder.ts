@@ -65,6 +65,11 @@ export interface Note {
 export interface EventRecorder {
   readonly normal: (note: Note) => Effect.Effect<void>
   readonly warning: (note: Note) => Effect.Effect<void>
+  /**
+   * Records events about another object, on behalf of the same controller: about the owner of the object that is
+   * reconciled, at which people look.
+   */
+  readonly about: (object: KubeObject) => EventRecorder
 }
 
 /** Where a manager's events go. */
@@ -246,11 +251,14 @@ export const makeSink = Effect.fnUntraced(function*(supervisor: Supervisor, inst
     )
   )
 
+  const recorder = (controller: string, regarding: KubeObject): EventRecorder => ({
+    normal: record("Normal", controller, regarding),
+    warning: record("Warning", controller, regarding),
+    about: (object) => recorder(controller, object)
+  })
+
   return EventSink.of({
-    recorder: (controller, regarding) => ({
-      normal: record("Normal", controller, regarding),
-      warning: record("Warning", controller, regarding)
-    }),
+    recorder,
     flush: Effect.andThen(written, turn.withPermit(counts))
   })
 })

@@ -39,6 +39,19 @@ describe("Conditions", () => {
     assert.deepInclude(later[0], { observedGeneration: 4, lastTransitionTime: "t1" })
   })
 
+  it("reads the conditions of any kind, which have other fields", () => {
+    // Of a Pod: no reason, no message.
+    const conditions = [
+      { type: "Initialized", status: "True", lastProbeTime: null },
+      { type: "Ready", status: "False", lastProbeTime: null }
+    ]
+    assert.deepStrictEqual(Conditions.get(conditions, "Ready"), conditions[1])
+    assert.strictEqual(Conditions.get(conditions, "Ready")?.lastProbeTime, null)
+    assert.isTrue(Conditions.isTrue(conditions, "Initialized"))
+    assert.isFalse(Conditions.isTrue(conditions, "Ready"))
+    assert.isFalse(Conditions.isTrue(undefined, "Ready"))
+  })
+
   it("keeps its laws: one condition per type, others untouched, setting twice equals setting once", () => {
     for (let seed = 1; seed <= 400; seed++) {
       const random = new Prng(seed)

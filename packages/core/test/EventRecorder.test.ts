@@ -103,6 +103,27 @@ describe("EventRecorder", () => {
       })
     }))
 
+  it.effect("writes about another object on behalf of the same controller, each with a limit of its own", () =>
+    Effect.gen(function*() {
+      const { events, sink } = yield* recorded()
+      const own = sink.recorder("webs", object("pod"))
+      const about = own.about(web)
+      yield* about.normal({ reason: "Recreated", note: "the Pod failed", related: object("pod") })
+      yield* own.normal({ reason: "Failed", note: "" })
+      for (let i = 0; i < 30; i++) yield* about.warning({ reason: "Full", note: `${i}` })
+      yield* own.about(web).about(object("pod")).normal({ reason: "Back", note: "" })
+      yield* sink.flush
+      assert.deepStrictEqual(
+        events().filter(({ reason }) => reason !== "Full").map(({ regarding, reportingController, ...event }) => [
+          event["reason"],
+          regarding.name,
+          reportingController
+        ]),
+        [["Recreated", "web", "webs"], ["Failed", "pod", "webs"], ["Back", "pod", "webs"]]
+      )
+      assert.lengthOf(events().filter(({ reason }) => reason === "Full"), 24)
+    }))
+
   it.effect("uses the reason as the action, and writes events about cluster-scoped objects in namespace default", () =>
     Effect.gen(function*() {
       const { events, sink } = yield* recorded()

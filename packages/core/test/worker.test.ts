@@ -55,12 +55,17 @@ const working = Effect.fnUntraced(function*(
   const ownWrites = new OwnWrites()
   const underWay = new Map<string, Fiber.Fiber<unknown, unknown>>()
   let id = 0
+  const silent: EventRecorder.EventRecorder = {
+    normal: () => Effect.void,
+    warning: () => Effect.void,
+    about: () => silent
+  }
   const worker = Worker.make({
     controller,
     queue,
     find: () => find,
     events: EventRecorder.EventSink.of({
-      recorder: () => ({ normal: () => Effect.void, warning: () => Effect.void }),
+      recorder: () => silent,
       flush: Effect.void
     }),
     metrics,
