@@ -15,8 +15,6 @@
  *   Nothing else is lost: no operator ends, its lease in hand, because it cannot log.
  * - Logs are one JSON object per line, or readable lines if standard output is a terminal, without credentials (see
  *   `Logging`). A program that provides its own loggers keeps them.
- * - What the program draws with `Random`, such as a password, comes from the operating system (see `SystemRandom`). A
- *   program that provides its own `Random` keeps it.
  * - With `runMain`, the environment applies (see `Environment`): figures, log level, traces, and the addresses where
  *   the program's managers show metrics (`:8080`) and probes (`:8081`), until they have drained.
  *
@@ -27,12 +25,10 @@ import * as Cause from "effect/Cause"
 import * as Config from "effect/Config"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import * as Random from "effect/Random"
 import * as Runtime from "effect/Runtime"
 import * as Os from "node:os"
 import * as Environment from "./Environment.ts"
 import * as Logging from "./Logging.ts"
-import * as SystemRandom from "./SystemRandom.ts"
 import * as Termination from "./Termination.ts"
 
 const signals = ["SIGINT", "SIGTERM"] as const
@@ -164,10 +160,7 @@ export const makeRunMain = (options: Options) => <A, E>(program: Effect.Effect<A
       ? Environment.around(reporting(heedingStray(program, () => (strayed = true))))
       : program
   )
-  const terminating = reported.pipe(
-    Effect.provideService(Termination.Termination, termination),
-    Effect.provideService(Random.Random, SystemRandom.make())
-  )
+  const terminating = Effect.provideService(reported, Termination.Termination, termination)
   run(Effect.provide(terminating, layerLogger), {
     disableErrorReporting: true,
     teardown: (exit, onExit) => onExit(strayed ? 1 : ended(exit))

@@ -28,9 +28,7 @@ const run = (
           "--conditions=op-source",
           "--input-type=module",
           "--eval",
-          `import { Config, Effect, Logger, Random } from "effect"; import { runMain, runTask } from ${
-            JSON.stringify(main)
-          };
+          `import { Config, Effect, Logger } from "effect"; import { runMain, runTask } from ${JSON.stringify(main)};
           import * as Linger from ${JSON.stringify(linger)}; ${runner}(${program})`
         ], {
           cwd: import.meta.dirname,
@@ -63,21 +61,6 @@ const parked = (finalizer: string) =>
   `Effect.log("ready").pipe(Effect.andThen(Effect.never), Effect.onInterrupt(() => ${finalizer}))`
 
 describe("runMain", () => {
-  it.live("draws what nobody can predict from other draws, unless the program has a Random of its own", () =>
-    Effect.gen(function*() {
-      const predictable = "Effect.sync(() => void (Math.random = () => 0))"
-      const drawn = "Effect.flatMap(Effect.all([Random.next, Random.nextInt]), (drawn) => Effect.log(drawn.join()))"
-      const { output } = yield* run(`Effect.andThen(${predictable}, ${drawn})`, [], {
-        EFFECT_OPERATOR_LOG_FORMAT: "json"
-      })
-      assert.match(output, /"0\.\d{5,},-?\d{5,}"/)
-      const own = yield* run(`${drawn}.pipe(Random.withSeed("mine"))`, [], { EFFECT_OPERATOR_LOG_FORMAT: "json" })
-      const again = yield* run(`${drawn}.pipe(Random.withSeed("mine"))`, [], { EFFECT_OPERATOR_LOG_FORMAT: "json" })
-      const numbers = (text: string) => /"(0\.\d+,-?\d+)"/.exec(text)?.[1]
-      assert.isDefined(numbers(own.output))
-      assert.strictEqual(numbers(own.output), numbers(again.output))
-    }).pipe(Effect.scoped))
-
   it.live("lives on where its log cannot be written, and says so once", () =>
     Effect.gen(function*() {
       const { code, output } = yield* run(
