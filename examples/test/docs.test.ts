@@ -12,6 +12,7 @@ import {
 import { ApiServer, ConversionProof, HttpFacade, TestCluster, TestWebhooks } from "@effect-operator/k8s/testing"
 import { assert, it } from "@effect/vitest"
 import { Console, Effect, Fiber, Layer, Ref } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { TestClock } from "effect/testing"
 import * as Fs from "node:fs"
 import { controller, EphemeralVolumeClaim, Registry, Temporary } from "./docs/claims.ts"
@@ -85,7 +86,7 @@ it.effect("the operator of docs/coming-from.md does what its remarks say", () =>
     assert.deepStrictEqual([count("register a"), count("beat a")], [3, beats])
   }).pipe(Effect.provide(
     Manager.layer([controller]).pipe(
-      Layer.provide(registry),
+      Layer.provide([registry, SecureRandom.layerWebCrypto]),
       Layer.provideMerge(TestCluster.layer({ resources: [EphemeralVolumeClaim], with: ["persistentVolumes"] }))
     )
   ))

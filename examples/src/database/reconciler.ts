@@ -11,12 +11,23 @@ import {
 } from "@effect-operator/core"
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Job, PersistentVolumeClaim, Pod, Secret, Service, StatefulSet } from "@effect-operator/k8s/kinds"
-import { Effect, Random } from "effect"
+import { Effect } from "effect"
+import { SecureRandom } from "effect/crypto"
 import * as Backups from "./backups.ts"
 import * as Children from "./children.ts"
 import { Database } from "./resource.ts"
 import { say, sayRefused, type Status } from "./status.ts"
 import * as Tasks from "./tasks.ts"
+
+const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"
+
+/** Not from `Random`, whose numbers can be predicted. */
+const generated = SecureRandom.SecureRandom.use(({ intBetween }) =>
+  Effect.map(
+    Effect.replicateEffect(intBetween(0, letters.length, { halfOpen: true }), 24),
+    (drawn) => drawn.map((index) => letters[index]!).join("")
+  )
+)
 
 /**
  * The password: generated once, afterwards read from the Secret. If the cache has no Secret, the server is asked: the
@@ -30,9 +41,7 @@ const password = Effect.fnUntraced(function*({ metadata: { name, namespace } }: 
   const secret = (yield* Cache.get(Secret, key)) ?? (yield* live)
   const known = secret?.data?.["DATABASE_PASSWORD"]
   if (known !== undefined) return known
-  const letters = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789"
-  const drawn = yield* Effect.all(Array.from({ length: 24 }, () => Random.nextIntBetween(0, letters.length)))
-  return btoa(drawn.map((i) => letters[i]!).join(""))
+  return btoa(yield* Effect.provide(generated, SecureRandom.layerWebCrypto))
 })
 
 /** An upgrade: makes a backup, runs the upgrade, and restores the backup if the upgrade fails. */

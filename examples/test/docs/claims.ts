@@ -1,6 +1,7 @@
 import { Action, Controller, CustomResource, ObjectStatus, Reconciler, Source, Sync } from "@effect-operator/core"
 import { ConfigMap, PersistentVolumeClaim } from "@effect-operator/k8s/kinds"
-import { Context, Data, Duration, Effect, Random, Schedule, Schema } from "effect"
+import { Context, Data, Duration, Effect, Schedule, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
 
 export const EphemeralVolumeClaim = CustomResource.make({
   group: "kopf.dev",
@@ -46,6 +47,7 @@ export const controller = Controller.make("evc", {
   reconcile: Effect.fn("evc")(function*(claim, { events }) {
     const { metadata: { name }, spec: { size } } = claim
     const registry = yield* Registry
+    const { uuidV4 } = yield* SecureRandom.SecureRandom
     let done = claim
     if (done.status?.registered !== true) { // a step that is not repeated
       yield* registry.register(name)
@@ -62,7 +64,7 @@ export const controller = Controller.make("evc", {
       }),
       Sync.once(Sync.child(ConfigMap, { // drawn when it is made, and never again
         metadata: { name: `${name}-token` },
-        data: { token: String(yield* Random.nextIntBetween(100_000, 999_999)) }
+        data: { token: yield* uuidV4() }
       }))
     ])
     yield* ObjectStatus.write(EphemeralVolumeClaim, done, { size, registered: true })

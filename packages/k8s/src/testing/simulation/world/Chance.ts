@@ -8,6 +8,7 @@
  * run, however it ends.
  */
 import * as net from "node:net"
+import { cryptoOf } from "./World.ts"
 
 export interface World {
   /** Milliseconds. */
@@ -75,17 +76,9 @@ export const guard = ({ found, now, random }: World): () => void => {
   put(globalThis, "Date", SimulatedDate)
   put(globalThis.performance, "now", noted("performance.now()", now))
   put(Math, "random", noted("Math.random()", random))
-  const hex = (digits: number) => Math.floor(random() * 16 ** digits).toString(16).padStart(digits, "0")
-  put(
-    crypto,
-    "randomUUID",
-    noted("crypto.randomUUID()", () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(6)}${hex(6)}`)
-  )
-  put(
-    crypto,
-    "getRandomValues",
-    noted("crypto.getRandomValues()", (into: Uint8Array) => into.fill(Math.floor(random() * 256)))
-  )
+  const simulated = cryptoOf(random)
+  put(crypto, "randomUUID", noted("crypto.randomUUID()", simulated.randomUUID))
+  put(crypto, "getRandomValues", noted("crypto.getRandomValues()", simulated.getRandomValues))
   for (const timer of ["setTimeout", "setInterval", "setImmediate", "queueMicrotask"] as const) {
     put(globalThis, timer, noted(`${timer}()`, () => ({ ref() {}, unref() {}, [Symbol.toPrimitive]: () => 0 })))
   }

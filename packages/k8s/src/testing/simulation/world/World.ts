@@ -15,6 +15,7 @@ import type * as Fiber from "effect/Fiber"
 import * as Random from "effect/Random"
 import * as References from "effect/References"
 import * as Scheduler from "effect/Scheduler"
+import { WebCrypto } from "effect/crypto"
 
 export const defaults = {
   /** 2026-01-01, so that timestamps look plausible. */
@@ -51,6 +52,22 @@ export const generator = (seed: number): () => number => {
     z = Math.imul(z ^ (z >>> 16), 0x85ebca6b)
     z = Math.imul(z ^ (z >>> 13), 0xc2b2ae35)
     return ((z ^ (z >>> 16)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** The Web Crypto API over a generator; only its randomness is simulated. */
+export const cryptoOf = (random: () => number): typeof globalThis.crypto => {
+  const hex = (digits: number) => Math.floor(random() * 16 ** digits).toString(16).padStart(digits, "0")
+  return {
+    getRandomValues: (into) => {
+      if (into === null) return into
+      const { buffer, byteLength, byteOffset } = into
+      const bytes = new Uint8Array(buffer, byteOffset, byteLength)
+      for (let at = 0; at < byteLength; at++) bytes[at] = Math.floor(random() * 256)
+      return into
+    },
+    randomUUID: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(6)}${hex(6)}`,
+    subtle: globalThis.crypto.subtle
   }
 }
 
@@ -91,7 +108,9 @@ export class World {
       Context.add(Scheduler.Scheduler, this.#scheduler()),
       // Nobody reads the spans.
       Context.add(References.TracerEnabled, false),
-      Context.add(Random.Random, randomOf(random))
+      Context.add(Random.Random, randomOf(random)),
+      // `SecureRandom.layerWebCrypto` draws from it.
+      Context.add(WebCrypto.WebCrypto, cryptoOf(random))
     )
   }
 

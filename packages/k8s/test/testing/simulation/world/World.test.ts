@@ -1,6 +1,7 @@
 import { Restless, World } from "@effect-operator/k8s/testing/simulation/world/World"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Effect, Random } from "effect"
+import { SecureRandom } from "effect/crypto"
 
 /** The order in which ten fibers take their turns. */
 const order = (interleaving: number): string => {
@@ -18,6 +19,18 @@ describe("World", () => {
     assert.strictEqual(order(0), "0,1,2,3,4,5,6,7,8,9")
     assert.strictEqual(order(7), order(7))
     assert.strictEqual(new Set([0, 1, 2, 3, 4, 5].map(order)).size, 6)
+  })
+
+  it("has secrets of its own, which are the same for the same seed, and no byte like the other", () => {
+    const secret = (seed: number) =>
+      new World({ seed, interleaving: 0 }).run(
+        SecureRandom.SecureRandom.use(({ randomBytes, uuidV4 }) => Effect.all([randomBytes(16), uuidV4()])).pipe(
+          Effect.provide(SecureRandom.layerWebCrypto)
+        )
+      )
+    assert.deepStrictEqual(secret(1), secret(1))
+    assert.notDeepEqual(secret(1), secret(2))
+    assert.isAbove(new Set(secret(1)[0]).size, 8)
   })
 
   it("lets time pass only when nothing can run, sleeper by sleeper", () => {
