@@ -199,14 +199,15 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
       : yield* client.replace(Lease, { ...lease, metadata: { ...lease.metadata, ...metadata }, spec })
   })
 
-  /** Waits for a response only until it would come too late. */
-  const inTime = <A, E, R>(request: Effect.Effect<A, E, R>): Effect.Effect<Option.Option<A>, E, R> =>
-    Effect.timeoutOption(
-      request,
-      state._tag === "Leading"
-        ? Math.max(0, state.renewedAt + timing.renewDeadline - now())
-        : timing.renewDeadline / 2
-    )
+  /**
+   * Waits for a response only until it would come too late, and for half of the renew deadline at most: one request
+   * that hangs, as on a connection whose other end is gone, leaves time for another. Source: controller-runtime,
+   * pkg/leaderelection/leader_election.go.
+   */
+  const inTime = <A, E, R>(request: Effect.Effect<A, E, R>): Effect.Effect<Option.Option<A>, E, R> => {
+    const left = state._tag === "Leading" ? state.renewedAt + timing.renewDeadline - now() : Infinity
+    return Effect.timeoutOption(request, Math.max(0, Math.min(left, timing.renewDeadline / 2)))
+  }
 
   const pause = Effect.map(Random.next, (random) => Math.round(timing.retryPeriod * (0.8 + 0.2 * random)))
   const courtesy = Effect.map(Random.next, (random) => Math.round(defaults.courtesy * random))
@@ -219,18 +220,20 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     yield* become(State.seen(state, identity, lease, now(), yield* courtesy, version))
   })
 
-  const trouble = Effect.fnUntraced(function*(doing: keyof typeof troubles, what: string) {
+  /** A request failed that was sent at `sentAt`. */
+  const trouble = Effect.fnUntraced(function*(doing: keyof typeof troubles, sentAt: number, what: string) {
     troubles[doing] = what
     yield* Effect.logWarning(`lease ${namespace}/${name}: ${what}`)
-    yield* become(State.failed(state, now(), yield* pause))
+    yield* become(State.failed(state, sentAt, now() + (yield* pause)))
   })
 
   const look = Effect.gen(function*() {
+    const sentAt = now()
     const answer = yield* Effect.result(inTime(client.get(Lease, { namespace, name })))
     const absent = Result.isFailure(answer) && answer.failure.reason._tag === "NotFound"
-    if (Result.isFailure(answer) && !absent) return yield* trouble("reading", answer.failure.message)
+    if (Result.isFailure(answer) && !absent) return yield* trouble("reading", sentAt, answer.failure.message)
     if (Result.isSuccess(answer) && Option.isNone(answer.success)) {
-      return yield* trouble("reading", "reading: no answer in time")
+      return yield* trouble("reading", sentAt, "reading: no answer in time")
     }
     unanswered = false
     return yield* see({ lease: Result.isSuccess(answer) ? Option.getOrNull(answer.success) : null })
@@ -243,7 +246,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     unanswered = true
     const answer = yield* Effect.result(inTime(write(lease, State.claimed(lease, identity, timing, today()))))
     if (Result.isSuccess(answer) && Option.isNone(answer.success)) {
-      return yield* trouble("writing", "renewing: no answer in time")
+      return yield* trouble("writing", sentAt, "renewing: no answer in time")
     }
     if (Result.isSuccess(answer)) {
       troubles.writing = ""
@@ -255,7 +258,7 @@ export const make = Effect.fnUntraced(function*(options: Options, supervisor: Su
     }
     const { message, reason } = answer.failure
     if (reason._tag !== "Conflict" && reason._tag !== "NotFound" && reason._tag !== "AlreadyExists") {
-      return yield* trouble("writing", message)
+      return yield* trouble("writing", sentAt, message)
     }
     troubles.writing = ""
     unanswered = false

@@ -396,6 +396,25 @@ describe("LeaderElection", () => {
       assert.isUndefined(election.trouble())
     }))
 
+  it.effect("a single request that hangs, a renewal or the read after a failed one, does not end a leadership", () =>
+    Effect.gen(function*() {
+      const server = new Server(Lease)
+      const { election } = yield* replica(server, "a")
+      yield* pass("5 seconds")
+      for (const hanging of ["PUT", "GET"]) {
+        let hung = 0
+        server.fault = ({ method, path }) =>
+          method === hanging && path.endsWith("/operator") && hung++ === 0
+            ? Effect.never
+            : hanging === "GET" && method === "PUT" && hung === 0
+            ? Effect.succeed(refuse(503, "ServiceUnavailable"))
+            : Effect.undefined
+        yield* pass("60 seconds")
+        assert.isAbove(hung, 0, hanging)
+        assert.deepStrictEqual([election.term(), election.trouble()], [1, undefined], hanging)
+      }
+    }))
+
   it.effect("failed reads and writes are reported, and no longer once either succeeds", () =>
     Effect.gen(function*() {
       const server = new Server(Lease)

@@ -53,6 +53,14 @@ describe("electionState", () => {
     assert.strictEqual(State.seen(state, "me", lease("other", 9), 6_000, 0)._tag, "Standby")
   })
 
+  it("after a request without an answer, a leader reads at once if that took longer than the time between two", () => {
+    const state = State.failed(State.wrote(lease("me", 3), 0), 2_000, 9_000)
+    assert.deepStrictEqual(State.next(state, "me", timing, 3_000), { _tag: "Wait", until: 4_000 })
+    assert.strictEqual(State.next(state, "me", timing, 7_000)._tag, "Look")
+    const waiting = State.failed(standby(lease("other", 1), 0), 16_000, 18_000)
+    assert.deepStrictEqual(State.next(waiting, "me", timing, 17_000), { _tag: "Wait", until: 18_000 })
+  })
+
   it("counts from the sending of a renewal: a response that comes too late does not count", () => {
     const state = State.wrote(lease("me", 3), 0)
     assert.isFalse(State.leads(state, timing, 12_000))
@@ -221,12 +229,10 @@ class Replica {
       then()
       this.tick()
     }
-    const patience = this.state._tag === "Leading"
-      ? this.state.renewedAt + timing.renewDeadline - this.clock()
-      : timing.renewDeadline / 2
-    world.after(patience, () =>
+    const left = this.state._tag === "Leading" ? this.state.renewedAt + timing.renewDeadline - sentAt : Infinity
+    world.after(Math.min(left, timing.renewDeadline / 2), () =>
       answer(() => {
-        this.state = State.failed(this.state, this.clock(), 2_000)
+        this.state = State.failed(this.state, sentAt, this.clock() + 2_000)
       }))
     const there = world.delay()
     if (there === undefined) return

@@ -143,11 +143,14 @@ export const refused = (state: State, now: number): State =>
     ? { ...state, triedAt: -Infinity, doubt: true }
     : { _tag: "Standby", sight: undefined, notBefore: now }
 
-/** A request failed: it is unknown whether it was carried out. */
-export const failed = (state: State, now: number, pause: number): State =>
+/**
+ * A request failed: it is unknown whether it was carried out. The next one of a leader is due as long after this one
+ * was sent as after any other; a standby sends nothing before `notBefore`.
+ */
+export const failed = (state: State, sentAt: number, notBefore: number): State =>
   state._tag === "Leading"
-    ? { ...state, triedAt: now, doubt: true }
-    : { _tag: "Standby", sight: state.sight, notBefore: now + pause }
+    ? { ...state, triedAt: sentAt, doubt: true }
+    : { _tag: "Standby", sight: state.sight, notBefore }
 
 /** Stops leading by its own decision; a candidate again once it has looked. */
 export const resigned = (state: State, now: number): State =>
