@@ -9,17 +9,21 @@
  * - a request of which anything was written is never sent again here: the caller learns that it may have arrived;
  * - each phase has a timeout: connecting, waiting for the response, and each piece of its body while the reader wants
  *   it;
+ * - a request without an answer casts doubt on the idle connections, which lead to the same machine or load balancer:
+ *   the next request opens a new one, however its predecessor ended;
  * - headers are sent exactly as given, or the request is refused before any byte is sent; no failure quotes a header.
  *
  * Why not undici: it copies a response into WebAssembly and reports each HTTP chunk separately, and an API server sends
  * one chunk per event. That takes ten times the CPU of reading the socket for a list, and four times for a watch.
  */
+import { monotonicMillis } from "@effect-operator/core/internal/monotonic"
 import * as Duration from "effect/Duration"
 import { Buffer } from "node:buffer"
 import * as Net from "node:net"
 import * as Tls from "node:tls"
 import type { Body, Ending, Sink } from "./Body.ts"
 import { type Head, HttpResponse, text, token } from "./HttpResponse.ts"
+import { clock } from "./realTime.ts"
 
 /** Defaults of a connection; sizes in bytes. */
 export const defaults = {
@@ -28,6 +32,8 @@ export const defaults = {
   largestRead: 64 * 1024,
   /** How long before its server closes it an idle connection is no longer used, in milliseconds. */
   margin: 1_000,
+  /** How long a request waits for an answer before it casts doubt on the idle connections, in milliseconds. */
+  doubt: 3_000,
   /** The longest delay of Node's timers, in milliseconds: they treat a longer one as 1 ms. */
   longestTimer: 2 ** 31 - 1
 } as const
@@ -148,9 +154,14 @@ class Pool implements Connections {
     if (this.#all.size === 0) this.#emptied()
   }
 
+  /** Closes the idle connections. */
+  endIdle(): void {
+    while (this.#idle.length > 0) this.#idle.at(-1)!.end({})
+  }
+
   close(): Promise<void> {
     this.#isClosed = true
-    while (this.#idle.length > 0) this.#idle.at(-1)!.end({})
+    this.endIdle()
     return new Promise((resolve) => {
       this.#emptied = resolve
       if (this.#all.size === 0) resolve()
@@ -304,6 +315,8 @@ class Connection {
     this.#pool.forget(this)
     const call = this.#call
     this.#call = undefined
+    // First, as the next request may follow at once. TCP does not notice while they are idle.
+    if (call?.isOverdue === true) this.#pool.endIdle()
     call?.end(how)
   }
 }
@@ -318,6 +331,8 @@ class Call implements Body {
   readonly #response: HttpResponse
   connection: Connection | undefined
   #isAnswered = false
+  /** When it was sent, by a monotonic clock. */
+  #sentAt: number | undefined
   #timer: NodeJS.Timeout | undefined
   #sink: Sink | undefined
   /** What arrived before the body had a reader, and how it ended. */
@@ -336,6 +351,7 @@ class Call implements Body {
   send(socket: Net.Socket): void {
     if (this.#permit?.() === false) return this.connection!.end({ error: unpermitted })
     this.#listener.sent?.()
+    this.#sentAt = monotonicMillis(clock)
     const body = this.#body ?? ""
     // A single write if one encoding fits both: a body with as many bytes as characters is ASCII.
     if (Buffer.byteLength(body) === body.length) socket.write(this.#head + body, "latin1")
@@ -400,6 +416,11 @@ class Call implements Body {
 
   resume(): void {
     if (this.#ending === undefined) this.connection!.resume()
+  }
+
+  /** Whether it has waited so long for its answer that the other end may be gone. */
+  get isOverdue(): boolean {
+    return !this.#isAnswered && this.#sentAt !== undefined && monotonicMillis(clock) - this.#sentAt >= defaults.doubt
   }
 
   /** What is missing when the server has closed the connection. */

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, type Scope } from "effect"
+import { Effect, Option, type Scope } from "effect"
 import { Buffer } from "node:buffer"
 import * as Net from "node:net"
 import * as Tls from "node:tls"
@@ -251,6 +251,28 @@ describe("Connections", () => {
         yield* late(part, same, { headersTimeout: 10_000, bodyTimeout: 50 }),
         "nothing further of the answer within 50ms"
       )
+    }))
+
+  it.live("after a request without an answer, the next one uses a new connection, not another that is idle", () =>
+    Effect.gen(function*() {
+      let isGone = false
+      // What was connected before leads to a machine that is gone; a load balancer gives new connections to another.
+      const server = yield* serve((socket) => {
+        if (!isGone || server.sockets.indexOf(socket) > 2) setTimeout(() => socket.write(ok("a")), 10)
+      })
+      const connections = yield* open(server.url)
+      const three = Effect.all([ask(connections), ask(connections), ask(connections)], { concurrency: "unbounded" })
+      yield* three
+      // Not after one that somebody has stopped awaiting soon.
+      isGone = true
+      yield* Effect.timeoutOption(ask(connections), "20 millis")
+      isGone = false
+      yield* Effect.all([ask(connections), ask(connections)], { concurrency: "unbounded" })
+      assert.lengthOf(server.sockets, 3)
+      isGone = true
+      assert.isTrue(Option.isNone(yield* Effect.timeoutOption(ask(connections), Connections.defaults.doubt + 100)))
+      assert.strictEqual((yield* ask(connections)).text, "a")
+      assert.lengthOf(server.sockets, 4)
     }))
 
   it.live("end what is interrupted, at whatever it is", () =>
