@@ -3,7 +3,7 @@
  *
  * A key is in at most one place: ready, waiting for a time, or being processed. While it is being processed it is never
  * handed out again; an add in the meantime is remembered and makes it ready afterwards. Of several times the earliest
- * wins, and an immediate add beats them all. Merged adds keep all their reasons and the highest of their priorities.
+ * wins, and an immediate add beats them all. Merged adds keep their reasons and the highest of their priorities.
  * Ready keys are handed out in a `FairOrder`: namespaces take turns, a priority is a head start, nothing starves;
  * within a namespace and a priority, the key that has been ready longest goes first.
  */
@@ -16,7 +16,7 @@ import type { Reason } from "./Trigger.ts"
 /** A key that was handed out. */
 export interface Item {
   readonly key: string
-  /** Why: each reason once, in order of arrival. */
+  /** Why: each reason once, in order of arrival; see `Reasons` for very many. */
   readonly reasons: ReadonlyArray<Reason>
   /** Consecutive failures before this run. */
   readonly failures: number

@@ -22,7 +22,7 @@ import type { Reason } from "./Trigger.ts"
 export interface Context {
   /** `namespace/name`. */
   readonly key: string
-  /** Why: the merged reasons since the last reconcile of this key, each once. */
+  /** Why: the merged reasons since the last reconcile of this key, each once; of very many changes the first hundred. */
   readonly reasons: ReadonlyArray<Reason>
   /** Consecutive failures before this run. */
   readonly failures: number

@@ -21,7 +21,7 @@ const reasonOf = (random: Prng): Trigger.Reason => {
 }
 
 describe("Reasons", () => {
-  it("keeps each once, in order of arrival, however many there are", () => {
+  it("keeps each once, in order of arrival, whether few or many", () => {
     for (let seed = 1; seed <= 300; seed++) {
       const random = new Prng(seed)
       const all = Array.from({ length: random.int(1, 40) }, () => reasonOf(random))
@@ -32,6 +32,18 @@ describe("Reasons", () => {
       assert.deepStrictEqual(reasons, inOrder, `seed ${seed}`)
       assert.sameDeepMembers([...reasons], expected, `seed ${seed}`)
     }
+  })
+
+  it("of very many changed objects keeps the first, and every other reason", () => {
+    const changes = Array.from({ length: 100_000 }, (_, n): Trigger.Reason => ({
+      _tag: "Deleted",
+      kind: "Pod",
+      object: `default/${n}`
+    }))
+    const others: ReadonlyArray<Trigger.Reason> = [{ _tag: "Source", source: "a" }, { _tag: "Resync" }]
+    const all = [...changes, ...others, ...others]
+    const reasons = Reasons.list(all.reduce<Reasons.Reasons | undefined>(Reasons.and, undefined))
+    assert.deepStrictEqual(reasons, [...changes.slice(0, 100), ...others])
   })
 
   it("two are equal if their identities are", () => {

@@ -2,12 +2,16 @@
  * `Reasons`: why a key is to be processed, each reason once, in order of arrival.
  *
  * Most keys have one reason, which is stored as it is. A few are compared one by one; from the ninth on they are
- * compared by identity, because a key to which ten thousand objects map has as many.
+ * compared by identity. Of very many changed objects the first are kept: on a standby a key may wait for weeks, and
+ * would otherwise remember every Pod that came and went meanwhile.
  */
 import { id, type Reason, same } from "../Trigger.ts"
 
 /** Up to this many are compared one by one. */
 const few = 8
+
+/** Maximum number of reasons; only changes of objects are left out, of the other reasons there are few. */
+export const most = 100
 
 export type Reasons = Reason | Several
 
@@ -20,6 +24,7 @@ class Several {
   }
 
   add(reason: Reason): void {
+    if ("kind" in reason && this.all.length >= most) return
     if (this.#has(reason)) return
     this.all.push(reason)
     if (this.#ids !== undefined) this.#ids.add(id(reason))
