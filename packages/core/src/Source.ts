@@ -142,7 +142,7 @@ export const keepRunning = Effect.fnUntraced(function*<R>(source: Source<R>, emi
   let failures = 0
   for (;;) {
     const started = monotonicMillis(clock)
-    const exit = yield* Effect.exit(source.run(emit))
+    const exit = yield* Effect.exit(Effect.suspend(() => source.run(emit)))
     if (Exit.isSuccess(exit)) return yield* Effect.logDebug(`source ${source.name} has ended`)
     onFailure()
     const healthy = monotonicMillis(clock) - started >= defaults.healthyAfter

@@ -28,6 +28,19 @@ describe("Source.keepRunning", () => {
       assert.lengthOf(started, before + 2, "after the delay for a first failure")
     }))
 
+  it.effect("a source whose function throws is restarted, too", () =>
+    Effect.gen(function*() {
+      let starts = 0
+      const run = (): Effect.Effect<void> => {
+        if (starts++ < 3) throw new Error("before there is an effect")
+        return Effect.never
+      }
+      const running = yield* Effect.forkChild(Source.keepRunning({ name: "throwing", run }, () => {}))
+      yield* pass("1 minute")
+      assert.strictEqual(starts, 4)
+      assert.isUndefined(running.pollUnsafe())
+    }))
+
   it.effect("a source that ends is not restarted", () =>
     Effect.gen(function*() {
       let starts = 0
