@@ -71,7 +71,10 @@ export interface ListOptions extends Selection {
 /** One page of a list. */
 export interface Page<A> {
   readonly items: ReadonlyArray<A>
-  /** Of the whole list, the same on every page: a watch starts here. */
+  /**
+   * Of the whole list, the same on every page: a watch starts here. Empty if the server computes what it lists for each
+   * request, as that of `metrics.k8s.io` does: such a kind can be neither watched nor cached.
+   */
   readonly resourceVersion: string
   /** Token for the next page; absent on the last. */
   readonly continue?: string

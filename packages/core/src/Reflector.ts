@@ -117,7 +117,8 @@ export const make = Effect.fnUntraced(function*(
       limit,
       continue: token,
       reading: { ...reading, onContinue: (next) => ahead.ask(next, page(next, limit, ahead)) }
-    }, (page, at) => ({ _tag: "Page", page, at }))
+    }, (page, at) =>
+      page.resourceVersion === "" ? { _tag: "Failed", at, reason: unversioned } : { _tag: "Page", page, at })
 
   const look = ask({ limit: 1, reading }, ({ resourceVersion }, at) => ({ _tag: "Looked", at, resourceVersion }))
 
@@ -344,6 +345,11 @@ const listing: Status = { _tag: "Listing" }
 
 const unanswered: KubeError.Reason = new KubeError.Transport({
   message: "the server did not answer the request in time"
+})
+
+const unversioned: KubeError.Reason = new KubeError.Decode({
+  message: "the server lists objects without a resourceVersion, so they cannot be watched: read them with the client",
+  issues: []
 })
 
 /** A server that does not know the parameter sends the objects all the same, but never marks the end. */

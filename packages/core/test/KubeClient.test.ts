@@ -1,4 +1,4 @@
-import { KubeClient, type KubeError, Transport } from "@effect-operator/core"
+import { KubeClient, type KubeError, Resource, Transport } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Layer, Stream } from "effect"
 import {
@@ -161,6 +161,27 @@ describe("list", () => {
         "list pods: Decode: the list does not end: the next page has the same continue token: t"
       )
       assert.strictEqual(requests.length, 2)
+    }))
+
+  it.effect("lists what a server computes for each request, without any versions", () =>
+    Effect.gen(function*() {
+      const PodMetrics = Resource.make<Pod>()({
+        group: "metrics.k8s.io",
+        version: "v1beta1",
+        kind: "PodMetrics",
+        plural: "pods",
+        scope: "Namespaced"
+      })
+      const usage = { cpu: "12m", memory: "30Mi" }
+      const item = { metadata: { name: "a", namespace: "d" }, window: "15s", containers: [{ name: "web", usage }] }
+      const list = (items: ReadonlyArray<unknown>) => ({
+        body: { kind: "PodMetricsList", apiVersion: "metrics.k8s.io/v1beta1", metadata: {}, items }
+      })
+      const { client } = over([list([item]), list([item]), list([{ metadata: {} }])])
+      const typed = { ...item, apiVersion: "metrics.k8s.io/v1beta1", kind: "PodMetrics" }
+      assert.deepStrictEqual(yield* client.listPage(PodMetrics), { items: [typed as never], resourceVersion: "" })
+      assert.deepStrictEqual(yield* Stream.runCollect(client.list(PodMetrics, { namespace: "d" })), [typed as never])
+      assert.strictEqual((yield* failureOf(client.listPage(PodMetrics))).reason._tag, "Decode")
     }))
 
   it.effect("treats a response that is not a list as a failure, never as an empty list", () =>

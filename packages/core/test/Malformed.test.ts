@@ -1,7 +1,7 @@
 /** What a server, or a proxy in between, sends that is no Kubernetes: a failure of the call, never of the program. */
 import { KubeClient, type KubeError, Reflector, Transport } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Stream } from "effect"
+import { Effect, Stream, SubscriptionRef } from "effect"
 import { meta, Pod, pod } from "./support/Client.ts"
 import { pass } from "./support/Time.ts"
 
@@ -63,4 +63,20 @@ it.effect("a list with items that are not objects fails with Decode", () =>
       const error = yield* Effect.flip(KubeClient.make({ ...values([]), request }).listPage(Pod))
       assert.strictEqual(error.reason._tag, "Decode", JSON.stringify(items))
     }
+  }))
+
+it.effect("a list without a version fills no cache: nothing could be watched from there", () =>
+  Effect.gen(function*() {
+    const body = { kind: "PodList", metadata: {}, items: [{ metadata: { name: "x", namespace: "d" } }] }
+    const request = () => Effect.succeed({ status: 200, headers: {}, body })
+    const client = KubeClient.make({ ...values([]), request })
+    const replaced: Array<string> = []
+    const sink = { replace: (_: unknown, version: string) => void replaced.push(version), apply: () => {} }
+    const reflector = yield* Reflector.make(client, Pod, {}, sink)
+    yield* Effect.forkScoped(reflector.run)
+    yield* pass("10 seconds")
+    const status = yield* SubscriptionRef.get(reflector.status)
+    assert.deepStrictEqual(replaced, [])
+    assert.strictEqual(status._tag === "Degraded" && status.reason._tag, "Decode")
+    assert.isUndefined(reflector.lastEventAt())
   }))

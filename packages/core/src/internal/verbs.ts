@@ -34,7 +34,7 @@ import { fieldsText, labelsText } from "../Selector.ts"
 import { isStatus, type Status } from "../Status.ts"
 import { type Request, type Transport } from "../Transport.ts"
 import { Unparsed } from "../Unparsed.ts"
-import { isList, isObject, isStored, noObject } from "./answers.ts"
+import { isList, isNamed, isObject, isStored, noObject } from "./answers.ts"
 import type { Target } from "./placeProblem.ts"
 import * as Sending from "./sending.ts"
 import { type Around, callFor, locate, type Query, query, within } from "./sending.ts"
@@ -149,10 +149,13 @@ export const make = (transport: Transport["Service"]): Client => {
   ): Result.Result<Page<A>, KubeError.KubeError> => {
     const refused = (message: string) =>
       Result.fail(KubeError.make(call, new KubeError.Decode({ message, issues: [message] })))
-    if (!isList(body)) return refused(`the answer is not a ${resource.listKind}`)
+    if (!isList(body, resource.listKind)) return refused(`the answer is not a ${resource.listKind}`)
+    const { continue: token, resourceVersion = "" } = body.metadata
+    // What a server computes for each request has no version, neither the list nor its items.
+    const isItem = resourceVersion === "" ? isNamed : isStored
     const items: Array<A> = []
     for (const item of body.items ?? []) {
-      if (!isStored(item)) {
+      if (!isItem(item)) {
         return refused(`not an item of a ${resource.listKind}: ${JSON.stringify(item)?.slice(0, 100)}`)
       }
       // The items of a list of a built-in kind carry neither apiVersion nor kind.
@@ -165,13 +168,12 @@ export const make = (transport: Transport["Service"]): Client => {
       if (Result.isFailure(decoded)) return Result.fail(decoded.failure)
       items.push(decoded.success)
     }
-    const token = body.metadata.continue
     if (asked !== undefined && token === asked) {
       return refused(`the list does not end: the next page has the same continue token: ${token.slice(0, 100)}`)
     }
     return Result.succeed({
       items,
-      resourceVersion: body.metadata.resourceVersion,
+      resourceVersion,
       ...(token === undefined || token === "" ? {} : { continue: token })
     })
   }
