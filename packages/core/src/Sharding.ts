@@ -97,7 +97,7 @@ export const make = Effect.fnUntraced(function*(
     Effect.gen(function*() {
       const left = yield* client.get(LeaderElection.Lease, { namespace, name: lease })
       if (left.spec?.holderIdentity === "") yield* remove(left)
-    }).pipe(Effect.ignore)
+    }).pipe(Effect.timeout(defaults.patience), Effect.ignore)
   )
   const remove = ({ metadata: { name, resourceVersion, uid } }: Lease) =>
     client.delete(LeaderElection.Lease, { namespace, name }, { preconditions: { uid, resourceVersion } })

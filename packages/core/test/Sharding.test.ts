@@ -53,6 +53,16 @@ const two = Effect.gen(function*() {
 })
 
 describe("Sharding", () => {
+  it.effect("a replica that stops does not wait for a server that does not answer", () =>
+    Effect.gen(function*() {
+      const { a, b, server } = yield* two
+      yield* b.stop
+      server.latency = () => Effect.never
+      const stopping = yield* Effect.forkChild(a.stop)
+      yield* pass("15 seconds")
+      assert.isDefined(stopping.pollUnsafe())
+    }))
+
   it.effect("one replica has everything, three share it, and what one leaves goes to the others at once", () =>
     Effect.gen(function*() {
       const server = filled()
