@@ -12,7 +12,8 @@
  *
  * This memory belongs to the process: after a restart, each object is applied once. Another replica applies under the
  * same name, and may have added fields that do not show in those desired here. So a replica that begins to lead forgets
- * everything, and one that takes over an object forgets what its reconciles applied.
+ * everything, and one that takes over an object forgets what its reconciles applied. Outside controllers (in a webhook, in
+ * a program with a `Cache.layer`) nothing says when to forget, so nothing is remembered, and every apply is sent.
  *
  * Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
@@ -37,13 +38,19 @@ export const defaults = {
 export type Fields<A extends KubeObject> = Resource.DeepPartial<Resource.Input<A>> & { readonly metadata: ObjectKey }
 
 /** What one controller last applied to which object. */
-export class Applied extends Context.Service<Applied, {
+export interface Applied {
   readonly get: (id: string) => Entry | undefined
   readonly set: (id: string, entry: Entry) => void
   readonly forget: (id: string) => void
   /** Forgets what was applied in reconciles of a key; without one, everything. */
   readonly forgetOf: (key?: string) => void
-}>()("@effect-operator/core/ServerSideApply/Applied") {}
+}
+
+/** The memory of the applying part of the program; a controller provides its own. */
+export const Applied: Context.Reference<Applied> = Context.Reference<Applied>(
+  "@effect-operator/core/ServerSideApply/Applied",
+  { defaultValue: () => ({ get: () => undefined, set: () => {}, forget: () => {}, forgetOf: () => {} }) }
+)
 
 interface Entry {
   readonly uid: string
@@ -57,7 +64,7 @@ interface Entry {
   readonly by: string | undefined
 }
 
-export const makeApplied = (): Applied["Service"] => {
+export const makeApplied = (): Applied => {
   const entries = new Map<string, Entry>()
   const ids = new Map<string | undefined, Set<string>>()
   const forget = (id: string): void => {
@@ -89,7 +96,7 @@ export const apply = <A extends KubeObject, Id extends string>(
   fields: Fields<A>,
   options: Omit<ApplyOptions, "dryRun"> = {}
 ): Effect.Effect<A, KubeError.KubeError, KubeClient | Cache.Cached<Id>> =>
-  remembering(Effect.gen(function*() {
+  Effect.gen(function*() {
     const applied = yield* Applied
     const { key: by } = yield* Writing
     const key = keyOf({ metadata: fields.metadata } as KubeObject)
@@ -117,14 +124,7 @@ export const apply = <A extends KubeObject, Id extends string>(
     const { resourceVersion, uid } = object.metadata
     applied.set(id, { uid, wanted, became: shape(asked, yield* storedOf(object)), resourceVersion, by })
     return object
-  }))
-
-/**
- * Removes the requirement of `Applied`: the controller provides it with every cache, and a cached kind is required
- * anyway.
- */
-const remembering = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, Exclude<R, Applied>> =>
-  effect as Effect.Effect<A, E, any>
+  })
 
 /** Fingerprint of the object's values of the wanted fields. Lists count whole: their items have no names here. */
 const shape = (fields: object, object: object): number => fingerprint(JSON.stringify(project(fields, object)) ?? "")

@@ -1,4 +1,5 @@
-import { Action, Cache, CacheIndex, Controller, KubeClient, Manager, Watch } from "@effect-operator/core"
+import { Action, Cache, CacheIndex, Controller, KubeClient, Manager, Sync, Watch } from "@effect-operator/core"
+import { controllerReference } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
 import { Part, Secret, Widget } from "./support/Kinds.ts"
@@ -40,6 +41,20 @@ describe("Cache.layer", () => {
         )
       )
       assert.lengthOf(server.watches, 0, "it ends with its scope")
+    }))
+
+  it.effect("is enough to apply a set of children, each time anew", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part, Widget)
+      const parent = server.put(Widget, "w", { spec: { size: 1 } })
+      const ownerReferences = [controllerReference(parent)]
+      server.put(Part, "a", { spec: { role: "db" } }, { ownerReferences })
+      const wanted = [Sync.child(Part, { metadata: { name: "a" }, spec: { role: "web" } })]
+      yield* Effect.gen(function*() {
+        for (let i = 0; i < 2; i++) yield* Sync.children(parent, [Part], wanted)
+      }).pipe(Effect.provide(Layer.provideMerge(Cache.layer([Part]), server.layer)))
+      assert.deepInclude(server.get(Part, "a"), { spec: { role: "web" } })
+      assert.lengthOf(server.requestsFor("PATCH", "parts"), 2)
     }))
 
   it.effect("is ready before its lists: a read waits for them", () =>

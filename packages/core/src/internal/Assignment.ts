@@ -138,8 +138,8 @@ export const confine = <R>(
     // Another shard may have changed what live reads remember, and applied more than applies remember.
     const remembered = yield* Cache.Remembered
     remembered?.forget()
-    const applied = yield* Effect.serviceOption(Applied)
-    if (Option.isSome(applied)) applied.value.forgetOf(keyString(object))
+    const applied = yield* Applied
+    applied.forgetOf(keyString(object))
     const isKnown = finalize === undefined || Finalizer.has(object, finalize.finalizer)
     const found = isKnown && others.length > 0 ? yield* strays.of(object) : []
     if (typeof found === "number") return found
