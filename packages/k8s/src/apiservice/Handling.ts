@@ -3,12 +3,13 @@
  * failure 500.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { asObject, copy } from "../api/Plain.ts"
 import * as StatusError from "../api/StatusError.ts"
 import type { Exchange } from "./Exchange.ts"
-import type { Handlers, Refused, Write } from "./Kind.ts"
+import { type Handlers, Refused, type Write } from "./Kind.ts"
 
 type Failed = StatusError.StatusError
 
@@ -41,15 +42,15 @@ const guarded = <A>(
   name: string,
   handled: Effect.Effect<A, Refused, unknown>
 ): Effect.Effect<A, Failed, unknown> =>
-  handled.pipe(
-    Effect.mapError(({ message }) => StatusError.forbidden(exchange.resource, name, message)),
-    Effect.catchDefect((defect) =>
-      Effect.andThen(
-        Effect.logError(`the handler of ${exchange.resource.plural} failed`, defect),
-        Effect.fail(StatusError.internal(defect instanceof Error ? defect.message : String(defect)))
-      )
+  Effect.catchCause(handled, (cause) => {
+    const error: unknown = Cause.squash(cause)
+    if (error instanceof Refused) return Effect.fail(StatusError.forbidden(exchange.resource, name, error.message))
+    // A defect, or an interruption of its own: that of a request is not seen here.
+    return Effect.andThen(
+      Effect.logError(`the handler of ${exchange.resource.plural} failed`, cause),
+      Effect.fail(StatusError.internal(error instanceof Error ? error.message : String(error)))
     )
-  )
+  })
 
 const writeOf = ({ user }: Exchange, dryRun: boolean): Write => ({ user, dryRun })
 

@@ -53,11 +53,7 @@ export const answer = <E, R>(
       Effect.succeed(object) :
       Effect.suspend(() => convert(object, desiredApiVersion)).pipe(
         Effect.map((converted) => restored(object, converted, desiredApiVersion)),
-        Effect.catchCause((cause) =>
-          Cause.hasInterruptsOnly(cause)
-            ? Effect.failCause(cause as Cause.Cause<never>)
-            : Effect.fail<Unconverted>({ object, cause })
-        )
+        Effect.catchCause((cause) => Effect.fail<Unconverted>({ object, cause }))
       )
   return Effect.forEach(objects, one).pipe(
     Effect.map((convertedObjects) => respond({ convertedObjects, result: { status: "Success" } })),

@@ -115,9 +115,8 @@ const answer = <R>(hook: Hook<R>, { body, headers, method, query }: Arrived): Ef
 const isRejected = (error: unknown): error is Rejected =>
   typeof error === "object" && error !== null && "_tag" in error && error._tag === "Rejected"
 
+/** A hook that has interrupted itself has failed, too: if the handler is interrupted, nobody asks what became of it. */
 const failed = <R>(hook: Hook<R>, cause: Cause.Cause<unknown>): Effect.Effect<Answer> => {
-  // The handler was interrupted, so nobody waits for a response.
-  if (Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause as Cause.Cause<never>)
   const error = Cause.squash(cause)
   if (isRejected(error)) return Effect.succeed(text(error.status, error.message))
   if (error instanceof BadReview) return Effect.succeed(text(400, error.message))

@@ -368,6 +368,8 @@ describe("handlers", () => {
         ? Effect.fail(new ApiService.Refused({ message: "no pink llamas" }))
         : object.spec.color === "bug"
         ? Effect.die(new Error("a mistake"))
+        : object.spec.color === "gone"
+        ? Effect.interrupt
         : Effect.succeed({ ...object, spec: { ...object.spec, color: `${object.spec.color} of ${user.username}` } }),
     update: (object, old) =>
       object.spec.height < old.spec.height
@@ -388,6 +390,7 @@ describe("handlers", () => {
       const pink = expect(yield* call("POST", llamas, { body: llama("b", color("pink")) }), 403)
       assert.strictEqual(pink.message, `llamas.farm.example.com "b" is forbidden: no pink llamas`)
       assert.include(expect(yield* call("POST", llamas, { body: llama("c", color("bug")) }), 500).message, "a mistake")
+      expect(yield* call("POST", llamas, { body: llama("d", color("gone")) }), 500)
       const smaller = yield* call("PATCH", `${llamas}/a`, { headers: merge, body: { spec: { height: 1 } } })
       assert.include(expect(smaller, 403).message, "llamas do not shrink")
       assert.include(expect(yield* call("DELETE", `${llamas}/old`), 403).message, "it stays")

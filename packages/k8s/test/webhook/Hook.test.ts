@@ -82,6 +82,8 @@ describe("admission, by the in-memory server", () => {
       const hanging = yield* Effect.forkChild(send("POST", "a", database("a", { size: 668 })))
       yield* TestClock.adjust("10 seconds")
       assert.strictEqual((yield* Fiber.join(hanging)).status, 500)
+      const interrupted = yield* send("POST", "a", database("a", { size: 669 }))
+      assert.strictEqual(interrupted.status, 500)
       assert.strictEqual((yield* send("POST", "a", database("a", { size: 1 }))).status, 201)
     }).pipe(Effect.provide(installed())))
 
@@ -249,6 +251,8 @@ describe("conversion", () => {
     convert: (object, desired) =>
       object.metadata.name === "bad"
         ? Effect.fail("it has no size")
+        : object.metadata.name === "left"
+        ? Effect.interrupt
         : Effect.succeed({
           ...object,
           apiVersion: desired,
@@ -291,6 +295,8 @@ describe("conversion", () => {
         uid: "u",
         result: { status: "Failure", message: "Database ns/bad: it has no size" }
       })
+      const left = (yield* ask(database("left", {})))["response"] as { readonly result: { readonly message: string } }
+      assert.match(left.result.message, /^Database left: .*interrupt/i)
     }))
 })
 

@@ -59,6 +59,7 @@ export const hooks = [
       if (object.spec.size === 666) return yield* Effect.fail("the oracle is away")
       if (object.spec.size === 667) return yield* Effect.die(new Error("a bug"))
       if (object.spec.size === 668) return yield* Effect.never
+      if (object.spec.size === 669) return yield* Effect.interrupt
       if (object.spec.size < (old?.spec.size ?? 0)) {
         return yield* Webhook.deny("a database may not shrink", {
           causes: [{ field: "spec.size", message: `must be ${old?.spec.size} at least` }]
