@@ -125,15 +125,25 @@ export const execInfo = (spec: Spec, interactive: boolean): string =>
     spec: { ...(spec.cluster === undefined ? {} : { cluster: spec.cluster }), interactive }
   })
 
+const spawn = (spec: Spec, interactive: boolean): ChildProcess.ChildProcess =>
+  ChildProcess.spawn(spec.command, [...spec.args], {
+    env: { ...process.env, ...spec.env, KUBERNETES_EXEC_INFO: execInfo(spec, interactive) },
+    stdio: [interactive ? "inherit" : "ignore", "pipe", "inherit"],
+    windowsHide: true
+  })
+
 const start = (spec: Spec, interactive: boolean): Effect.Effect<Run> =>
   Effect.callback<Run>((resume) => {
     let output = ""
-    const child = ChildProcess.spawn(spec.command, [...spec.args], {
-      env: { ...process.env, ...spec.env, KUBERNETES_EXEC_INFO: execInfo(spec, interactive) },
-      stdio: [interactive ? "inherit" : "ignore", "pipe", "inherit"],
-      windowsHide: true
-    })
-    child.once("error", (cause) => resume(Effect.succeed({ _tag: "NotStarted", code: codeOf(cause) })))
+    let child: ChildProcess.ChildProcess
+    const notStarted = (cause: unknown) => resume(Effect.succeed({ _tag: "NotStarted", code: codeOf(cause) }))
+    try {
+      child = spawn(spec, interactive)
+    } catch (cause) {
+      // Some failures are thrown: no memory left, or a variable that is too long, such as one with very many CAs.
+      return notStarted(cause)
+    }
+    child.once("error", notStarted)
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       output += text
       if (output.length <= defaults.maxOutput) return

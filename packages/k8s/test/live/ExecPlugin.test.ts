@@ -77,6 +77,13 @@ describe("ExecPlugin.run", () => {
           plugin("", { interactiveMode: "Always" }),
           "is interactive (interactiveMode: Always), but standard input is not a terminal"
         ],
+        // A bundle of all public CAs is longer than a variable may be.
+        [
+          plugin("", {
+            cluster: { server: "https://k8s.example", "certificate-authority-data": "s3cret".repeat(40_000) }
+          }),
+          "could not be started: E2BIG"
+        ],
         [plugin("", { command: "no-such-plugin", installHint: "get it\n" }), "could not be started: ENOENT; get it"]
       ]
       for (const [spec, expected] of table) {
