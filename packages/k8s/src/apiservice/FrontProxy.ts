@@ -59,7 +59,8 @@ export type Headers = Readonly<Record<string, ReadonlyArray<string>>>
 
 /** From raw headers: names and values alternate. */
 export const headersOf = (raw: ReadonlyArray<string>): Headers => {
-  const headers: Record<string, Array<string>> = {}
+  // A client chooses the names, which may be those of what every object inherits.
+  const headers = Object.create(null) as Record<string, Array<string>>
   for (let i = 0; i + 1 < raw.length; i += 2) (headers[raw[i]!.toLowerCase()] ??= []).push(raw[i + 1]!)
   return headers
 }

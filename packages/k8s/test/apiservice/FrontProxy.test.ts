@@ -44,6 +44,12 @@ describe("FrontProxy", () => {
     assert.deepStrictEqual(other, { username: "joe", groups: ["system:authenticated"] })
   })
 
+  it("is not confused by headers with the names of what every object inherits", () => {
+    const strange = ["constructor", "__proto__"].flatMap((name) => [name, "x"])
+    const headers = FrontProxy.headersOf([...strange, "X-Remote-User", "jane"])
+    assert.strictEqual(FrontProxy.identify(trust, "front-proxy-client", headers)?.username, "jane")
+  })
+
   it("believes nobody else: no certificate, another name, no user", () => {
     assert.isUndefined(FrontProxy.identify(trust, undefined, headers))
     assert.isUndefined(FrontProxy.identify(trust, "somebody", headers))
