@@ -117,7 +117,7 @@ export class KubeError extends Schema.TaggedError<KubeError>()("KubeError", {
     }`
   }
 
-  /** Whether the same call may succeed later, unchanged. */
+  /** Whether the same call may succeed later; after a `Conflict`, one that is based on a new read. */
   get isRetryable(): boolean {
     return retryable.has(this.reason._tag)
   }
