@@ -205,7 +205,7 @@ type CachedEach<Id> = Id extends string ? Cached<Id> : never
  */
 export const layer = <const S extends ReadonlyArray<Selected>>(
   kinds: S
-): Layer.Layer<CachedEach<Resource.IdOf<ResourceOf<S[number]>>> | Informers.Informers, never, KubeClient> =>
+): Layer.Layer<CachedEach<Resource.KnownIdOf<ResourceOf<S[number]>>> | Informers.Informers, never, KubeClient> =>
   Layer.effectContext(Effect.gen(function*() {
     const outer = yield* Effect.serviceOption(CacheReader)
     const around = yield* Effect.serviceOption(Informers.Informers)

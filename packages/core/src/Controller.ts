@@ -137,8 +137,8 @@ export interface Controller<out R = never> {
 type Knows<E, RI> = [Retried<E>] extends [RI] ? unknown
   : { readonly retry?: Schedule.Schedule<unknown, Retried<E>> | undefined }
 
-/** Distributes over a union of ids: one requirement for each. */
-type CachedEach<Id> = Id extends string ? Cached<Id> : never
+/** Distributes over a union of ids: one requirement for each that is known. */
+type CachedEach<Id> = Id extends string ? string extends Id ? never : Cached<Id> : never
 
 /** What a controller needs besides a client and the kinds it declares. */
 export type RequirementsOf<C> = C extends Controller<infer R> ? R : never
@@ -166,7 +166,7 @@ export const make = <
 ): Controller<
   Exclude<
     R | FR | SR | DR | (W[number] | D extends infer One ? CachedEach<Watch.ReadsOf<One>> : never),
-    KubeClient | Cached<Id> | Cached<Resource.IdOf<O[number]>> | Cached<Resource.IdOf<W[number]["resource"]>>
+    KubeClient | Cached<Resource.KnownIdOf<Resource.Resource<A, Id> | O[number] | W[number]["resource"]>>
   >
 > => {
   if (!/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(name)) {

@@ -64,6 +64,12 @@ export type TypeOf<R extends Any> = R["Type"]
 /** The identity of a resource. */
 export type IdOf<R extends Any> = R["id"]
 
+/**
+ * The identities that resources are sure to have. A resource of which the type checker knows no identity (an element of
+ * a `ReadonlyArray<Resource.Any>`) has none of them: it may be any kind, but is not every kind.
+ */
+export type KnownIdOf<R extends Any> = R extends Any ? string extends R["id"] ? never : R["id"] : never
+
 /** Metadata of an object of the given scope. */
 export type MetaOf<S extends Scope> = S extends "Namespaced" ? NamespacedObjectMeta : ObjectMeta
 

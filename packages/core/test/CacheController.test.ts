@@ -9,6 +9,7 @@ import {
   KubeClient,
   type KubeObject,
   Manager,
+  type Resource,
   type Supervisor,
   Watch
 } from "@effect-operator/core"
@@ -153,6 +154,25 @@ describe("reading an undeclared kind does not compile", () => {
       Controller.make("w", { for: Widget, watches: [reading, referring, Watch.cached(Part)], reconcile: () => done })
     )
     assert.isDefined([unread, missing, indexed, complete])
+  })
+
+  it("among declarations that the type checker does not know", () => {
+    const kinds: ReadonlyArray<Resource.Any> = [Secret]
+    const reads = () => Effect.as(Cache.list(Part), Action.done)
+    // @ts-expect-error: of the kinds it owns, none need be Part
+    const owning: Runs = launch(Controller.make("w", { for: Widget, owns: kinds, reconcile: reads }))
+    const watches = kinds.map((kind) => Watch.cached(kind))
+    // @ts-expect-error: nor of those that it watches
+    const watching: Runs = launch(Controller.make("w", { for: Widget, watches, reconcile: reads }))
+    const all: ReadonlyArray<Watch.Watch> = watches
+    const unread: Runs = launch(Controller.make("w", { for: Widget, owns: kinds, watches: all, reconcile: () => done }))
+    const some = Cache.list(Part).pipe(Effect.provide(Layer.provide(Cache.layer(kinds), server.layer)))
+    // @ts-expect-error: nor of those in a layer
+    const layered: Effect.Effect<unknown> = some
+    const known: Runs = launch(
+      Controller.make("w", { for: Widget, owns: kinds, watches: [Watch.cached(Part)], reconcile: reads })
+    )
+    assert.isDefined([owning, watching, layered, known, unread])
   })
 })
 
