@@ -9,7 +9,7 @@ import { NodeServices } from "@effect/platform-node"
 import { Console, Data, Effect, FileSystem, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { scenarios } from "../test/support/Scenarios.ts"
-import { exploreInThreads, partOf, undivided } from "./simulatePart.ts"
+import { exploreInThreads, figuresOf, partOf, undivided } from "./simulatePart.ts"
 
 class Diverges extends Data.TaggedError("Diverges")<{ readonly message: string }> {}
 
@@ -109,29 +109,15 @@ const command = Command.make(
       }
       const outcome = yield* exploreInThreads({ example, options }, Option.isSome(token) ? 1 : Math.max(1, threads))
       const seconds = Number(process.hrtime.bigint() - begin) / 1e9
-      const diverges = outcome._tag === "Diverges" ? outcome : undefined
-      const coverage = outcome._tag === "Converges" ? outcome.report : outcome.coverage
-      const made = outcome._tag === "Converges" ? outcome.report.runs : outcome.runs
+      const figures = figuresOf({ example, options }, outcome, seconds)
       if (Option.isSome(json)) {
-        const report = {
-          example,
-          seed,
-          runs: made,
-          runsPerSecond: Math.round(made / seconds),
-          points: coverage?.points,
-          exhaustive: coverage?.exhaustive,
-          complete: coverage?.complete,
-          coverage,
-          divergent: diverges !== undefined,
-          replay: diverges?.replay
-        }
-        yield* files.writeFileString(json.value, `${JSON.stringify(report, undefined, 2)}\n`)
+        yield* files.writeFileString(json.value, `${JSON.stringify(figures, undefined, 2)}\n`)
       }
       if (outcome._tag === "Converges") {
         yield* Console.log(
           Option.isSome(token)
             ? "The run of the token converges."
-            : `${Simulation.summary(outcome.report)}\n${(made / seconds).toFixed(0)} runs per second, seed ${seed}${
+            : `${Simulation.summary(outcome.report)}\n${figures.runsPerSecond} runs per second, seed ${seed}${
               part.of === 1 ? "" : `, part ${part.index + 1} of ${part.of}`
             }`
         )

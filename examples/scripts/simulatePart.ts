@@ -87,4 +87,23 @@ export const exploreInThreads = (asked: Asked, threads: number): Effect.Effect<O
   )
 }
 
+/** The figures of an exploration, for programs: every name is there, and null where there is nothing to tell. */
+export const figuresOf = ({ example, options }: Asked, outcome: Outcome, seconds: number) => {
+  const diverges = outcome._tag === "Diverges" ? outcome : undefined
+  const coverage = outcome._tag === "Converges" ? outcome.report : outcome.coverage
+  const runs = outcome._tag === "Converges" ? outcome.report.runs : outcome.runs
+  return {
+    example,
+    seed: options.seed ?? null,
+    runs,
+    runsPerSecond: Math.round(runs / seconds),
+    points: coverage?.points ?? null,
+    exhaustive: coverage?.exhaustive ?? null,
+    complete: coverage?.complete ?? null,
+    coverage: coverage ?? null,
+    divergent: diverges !== undefined,
+    replay: diverges?.replay ?? null
+  }
+}
+
 if (!isMainThread) parentPort?.postMessage(await Effect.runPromise(explore(workerData as Asked)), [])

@@ -1,5 +1,6 @@
+import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { partOf, shareOf, undivided } from "../scripts/simulatePart.ts"
+import { figuresOf, partOf, shareOf, undivided } from "../scripts/simulatePart.ts"
 
 describe("parts of an exploration", () => {
   it("are named K/N, K from 1 to N", () => {
@@ -16,5 +17,36 @@ describe("parts of an exploration", () => {
     const shares = [0, 1, 2].map((i) => shareOf(part, i, 3))
     const taken = shares.flatMap(({ index, of }) => runs.filter((turn) => turn % of === index))
     assert.deepStrictEqual(taken.sort((a, b) => a - b), runs.filter((turn) => turn % part.of === part.index))
+  })
+})
+
+describe("figures of an exploration", () => {
+  const asked = { example: "podset", options: { seed: 3 } }
+
+  it("have all their names in JSON, whatever came of it", () => {
+    const diverges = {
+      _tag: "Diverges",
+      message: "it does not converge",
+      oracle: "desired state",
+      replay: "kx1:a",
+      html: "",
+      runs: 4,
+      coverage: undefined
+    } as const
+    const converges = {
+      _tag: "Converges",
+      report: { ...Simulation.together([]), runs: 10, points: 9, exhaustive: true }
+    } as const
+    const names = ["example", "points", "exhaustive", "runs", "runsPerSecond", "divergent", "replay"]
+    for (
+      const [outcome, expected] of [
+        [converges, ["podset", 9, true, 10, 5, false, null]],
+        [diverges, ["podset", null, null, 4, 2, true, "kx1:a"]]
+      ] as const
+    ) {
+      const written = JSON.parse(JSON.stringify(figuresOf(asked, outcome, 2))) as Record<string, unknown>
+      assert.includeMembers(Object.keys(written), names)
+      assert.deepStrictEqual(names.map((name) => written[name]), [...expected])
+    }
   })
 })
