@@ -95,7 +95,10 @@ export interface Options<
   readonly timeout?: Duration.Input | undefined
   /** How long a change waits to be merged with others of the same object; not at all by default. */
   readonly debounce?: Duration.Input | undefined
-  /** How many reconciles may start in an interval, over all objects; no limit by default. */
+  /**
+   * How many reconciles may start per interval on average, and at once after a pause, over all objects; no limit by
+   * default.
+   */
   readonly rate?: WorkQueue.Rate | undefined
   readonly cacheSyncTimeout?: Duration.Input | undefined
   readonly resync?: Duration.Input | undefined

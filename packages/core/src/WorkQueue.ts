@@ -32,7 +32,7 @@ export const defaultRetry: Schedule.Schedule<unknown, unknown> = Schedule.min([
   Schedule.spaced("16 minutes")
 ])
 
-/** At most `limit` keys are handed out in any `interval`. */
+/** A token bucket: on average `limit` keys are handed out per `interval`, and at most `limit` at once after a pause. */
 export interface Rate {
   readonly limit: number
   readonly interval: Duration.Input

@@ -1,5 +1,5 @@
 /**
- * `TokenBucket`: at most `limit` in any `interval`, evenly on average, all at once after a pause.
+ * `TokenBucket`: on average `limit` per `interval`, evenly, and `limit` at once after a pause.
  *
  * Source: the generic cell rate algorithm (ITU-T I.371), which needs one number of state.
  */
