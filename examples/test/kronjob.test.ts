@@ -302,6 +302,8 @@ it.effect("after an outage the last slot that was missed is made up for, unless 
     yield* TestClock.adjust(3 * hour)
     yield* up(10 * minute)
     assert.deepStrictEqual(yield* slots, ["2026-01-01T03:00:00Z"])
+    const [job] = yield* all(Job)
+    assert.strictEqual(job!.metadata.name, `report-${Date.UTC(2026, 0, 1, 3) / 1000}`, "named after when it was due")
     yield* change({ startingDeadlineSeconds: 600 })
     yield* TestClock.adjust(2 * hour)
     yield* up(10 * minute)

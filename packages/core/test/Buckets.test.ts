@@ -18,8 +18,10 @@ describe("Buckets", () => {
     buckets.update("a", before, after)
     assert.strictEqual(buckets.get("1").size, 0)
     assert.deepStrictEqual([...buckets.get("2").values()], [after])
+    assert.strictEqual(buckets.size, 1, "a value without objects is forgotten")
     buckets.update("a", after, undefined)
     assert.strictEqual(buckets.get("2").size, 0)
+    assert.strictEqual(buckets.size, 0)
   })
 
   it("an object on which the function throws fails every read until it changes or is deleted", () => {

@@ -18,6 +18,11 @@ export class Buckets<A extends KubeObject> {
     this.#valuesOf = valuesOf
   }
 
+  /** Number of values under which objects are filed. */
+  get size(): number {
+    return this.#buckets.size
+  }
+
   /** The objects of a value, by key. */
   get(value: string): ReadonlyMap<string, A> {
     for (const [key, fault] of this.#faults) {

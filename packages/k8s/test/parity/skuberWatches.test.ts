@@ -119,6 +119,7 @@ describe("skuber-operator's defects: caches and watches", () => {
   it.effect("defect 9: a list that is streamed again empties no cache, and repeats nothing", () =>
     Effect.gen(function*() {
       const changes: Array<string> = []
+      const journal = new Journal()
       const on = yield* line
       const controller = Controller.make("widgets", {
         for: Widget,
@@ -126,13 +127,14 @@ describe("skuber-operator's defects: caches and watches", () => {
           changes.push(_tag)
           return []
         })],
-        reconcile: () => Effect.succeed(Action.done)
+        reconcile: ({ metadata }) => Effect.as(journal.note(metadata.name), Action.done)
       })
       for (let i = 0; i < 5; i++) yield* createWidget(`w-${i}`)
       yield* Effect.provideService(operate(on, [controller]), ListBy, "Stream")
       yield* TestClock.adjust("1 minute")
       assert.strictEqual(on.reads("widgets", false).length, 0, "the list was a stream")
       assert.deepStrictEqual(changes, ["Snapshot"])
+      const before = journal.words.length
       let expired = 1
       on.fault = (request) =>
         Effect.sync(() => isWatch(true)(request) && expired-- > 0 ? refusal(410, "Expired") : undefined)
@@ -145,6 +147,7 @@ describe("skuber-operator's defects: caches and watches", () => {
       )
       assert.strictEqual(streamed.length, 2)
       assert.deepStrictEqual(changes, ["Snapshot", "Updated"], "of five objects only the one that changed")
+      assert.deepStrictEqual(journal.words.slice(before), ["w-4"])
     }).pipe(Effect.provide(cluster)))
 
   it.effect("defect 11: owners are found by group, scope and the controller flag", () =>
