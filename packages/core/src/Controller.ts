@@ -7,7 +7,7 @@
  * - Errors and defects of one object delay only that object, and never stop the controller.
  * - A key that writes the same again and again is slowed down.
  * - An object that does not decode is reported (log, event, metric) and skipped.
- * - On stop, the reconciles under way finish.
+ * - On stop, the reconciles under way finish, unless they take longer than the manager's drain time.
  *
  * The controller's own status writes, and the finalizer it adds, do not wake it: the reconcile that made them has seen
  * them. Every other change does, including its writes to other objects.

@@ -10,7 +10,7 @@
  * counted, and the next write that is let through, or the end of the program, reports the count.
  *
  * A request without an answer, or one that the server asks to repeat later, is retried. An event that the server
- * refuses is logged and dropped. On stop, recorded events are written out.
+ * refuses is logged and dropped. On stop, recorded events are written out, as far as the manager waits for that.
  */
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"

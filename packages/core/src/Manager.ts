@@ -68,7 +68,8 @@ export interface Options {
    * what has one leader: all controllers together (the default); each controller, by a lease with its name appended; or
    * each object, so that replicas share the work (see `Sharding`), each with a lease with its identity appended. With
    * `ring`, they share it as the `ControllerRing` of that name assigns the objects (see `Ring`), each with a lease
-   * named after its identity.
+   * named after its identity. Replicas that differ in this, or in the lease, do not exclude each other: stop the old ones
+   * before a version that changes it starts.
    */
   readonly leaderElection?: LeaderElection.Options & { readonly per?: LeaderElection.Per } | undefined
   /**
