@@ -30,10 +30,18 @@ export const labelsChanged: Predicate = changed((object) => object.metadata.labe
 
 export const annotationsChanged: Predicate = changed((object) => object.metadata.annotations)
 
-export const any = <A extends KubeObject>(...predicates: ReadonlyArray<Predicate<A>>): Predicate<A> => (delta) =>
-  predicates.some((predicate) => predicate(delta))
+/** Combines predicates. Where the kind is known, functions in them need no type; otherwise they determine the kind. */
+interface Combine {
+  <A extends KubeObject>(...predicates: ReadonlyArray<Predicate<NoInfer<A>>>): Predicate<A>
+  <A extends KubeObject>(...predicates: ReadonlyArray<Predicate<A>>): Predicate<A>
+}
 
-export const all = <A extends KubeObject>(...predicates: ReadonlyArray<Predicate<A>>): Predicate<A> => (delta) =>
-  predicates.every((predicate) => predicate(delta))
+export const any: Combine =
+  <A extends KubeObject>(...predicates: ReadonlyArray<Predicate<A>>): Predicate<A> => (delta) =>
+    predicates.some((predicate) => predicate(delta))
+
+export const all: Combine =
+  <A extends KubeObject>(...predicates: ReadonlyArray<Predicate<A>>): Predicate<A> => (delta) =>
+    predicates.every((predicate) => predicate(delta))
 
 export const not = <A extends KubeObject>(predicate: Predicate<A>): Predicate<A> => (delta) => !predicate(delta)

@@ -77,4 +77,17 @@ describe("Predicate", () => {
     assert.isTrue(either(update(thing(), thing({ labels: { a: "1" } }))))
     assert.isFalse(either(touched))
   })
+
+  it("a function within a combination knows the kind from where that is used, or names it", () => {
+    const grows = Predicate.all<Thing>(
+      Predicate.not(Predicate.labelsChanged),
+      Predicate.any(Predicate.generationChanged, Predicate.changed((thing) => thing.spec?.size))
+    )
+    const kindOf: Predicate.Predicate<Thing> = Predicate.any(
+      Predicate.generationChanged,
+      (delta) => delta._tag === "Added" && delta.object.spec?.size === 1
+    )
+    const own = Predicate.any(Predicate.generationChanged, Predicate.changed((thing: Thing) => thing.spec?.size))
+    assert.deepStrictEqual([grows, kindOf, own].map((predicate) => predicate(touched)), [false, false, false])
+  })
 })
