@@ -15,6 +15,7 @@ import { counters, isHistory } from "../state/History.ts"
 import { relabelled } from "../state/Identities.ts"
 import { areNumbered, isNumbered } from "../state/Numbered.ts"
 import { isSucceeded, outside, whoever } from "../state/Outside.ts"
+import { passed } from "../state/Passed.ts"
 import { whichever } from "../state/Renaming.ts"
 import * as Rests from "../state/Rests.ts"
 import * as Stations from "../state/Stations.ts"
@@ -68,9 +69,9 @@ const differences = (lived: Recording, reference: Reference): ReadonlyArray<stri
   const along = new Set(Canonical.families({ entries: run.entries, objects: goneAlong(run) }, mask).values())
   const found = Canonical.excused(Canonical.state(run, mask), state, along)
   let lines = compared(state, found)
-  const passed = lines.length === 0 ? undefined : Stations.ofBoth(run, recording)
-  if (passed !== undefined) {
-    const [now, wanted] = passed
+  const stations = lines.length === 0 ? undefined : Stations.ofBoth(run, recording)
+  if (stations !== undefined) {
+    const [now, wanted] = stations
     lines = compared(Canonical.state(wanted, mask), Canonical.state(now, mask))
   }
   const outsides = [...new Set([...recording.outside.keys(), ...run.outside.keys()])].map((key) => {
@@ -83,6 +84,7 @@ const differences = (lived: Recording, reference: Reference): ReadonlyArray<stri
   if (lines.length > 0 && outsides.length > 0 && isSwapped(run, reference, Canonical.state)) lines = []
   if (lines.length > 0 && dealt(run, state, found)) lines = []
   if (lines.length > 0 && isHistory(run, state, found, counters(recording))) lines = []
+  if (lines.length > 0 && passed(recording, run, state, found)) lines = []
   if (lines.length > 0 && isNumbered(recording, run, state, found)) lines = []
   if (lines.length > 0 && met(run, "removed") && turned(state, found)) lines = []
   const apart = []
