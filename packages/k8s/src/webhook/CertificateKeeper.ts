@@ -102,7 +102,7 @@ export const make = Effect.fnUntraced(function*(
     trouble = undefined
     if (step._tag === "Keep") return trusted ? Math.max(0, step.until - now) : Duration.toMillis(defaults.retry)
     if ("settled" in step && !trusted) return Duration.toMillis(defaults.retry)
-    yield* Effect.logInfo(`certificates of ${key}: ${step._tag}: ${step.why}`)
+    yield* Effect.logInfo(`certificates of ${key}: ${Keyring.deed[step._tag]}: ${step.why}`)
     yield* store(stored, yield* Keyring.perform(step, keyring, now, policy))
     return 0
   }).pipe(Effect.catch((error) =>

@@ -136,6 +136,14 @@ export const plan = (keyring: Keyring | undefined, now: number, policy: Policy):
   }
 }
 
+/** What a step does, for a person. */
+export const deed: Readonly<Record<Exclude<Step["_tag"], "Keep">, string>> = {
+  Make: "making an authority and a certificate",
+  AddAuthority: "adding a new authority",
+  Issue: "issuing a certificate",
+  DropAuthorities: "dropping old authorities"
+}
+
 /** The keyring after a step. */
 export const perform = (
   step: Exclude<Step, { readonly _tag: "Keep" }>,

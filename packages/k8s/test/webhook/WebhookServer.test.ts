@@ -1,6 +1,6 @@
 import { KubeClient, KubeError, Manager } from "@effect-operator/core"
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Context, Deferred, Effect, Exit, Fiber, Layer, Ref, Scope } from "effect"
+import { ConfigProvider, Context, Deferred, Effect, Exit, Fiber, Layer, Logger, Ref, Scope } from "effect"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
 import * as Certificates from "../../src/Certificates.ts"
@@ -87,6 +87,8 @@ describe("WebhookServer", () => {
     "makes its certificates, tells the server whom to trust, and does so again when somebody takes it out",
     () => {
       const services: Record<string, string> = {}
+      const lines: Array<string> = []
+      const logged = Logger.layer([Logger.make(({ message }) => void lines.push(String(message)))])
       return Effect.gen(function*() {
         const client = yield* prepare
         const { port, server } = yield* replica()
@@ -97,6 +99,8 @@ describe("WebhookServer", () => {
         assert.strictEqual(stored.type, "kubernetes.io/tls")
         assert.strictEqual(stored.data?.["ca.crt"], before[0])
         assert.deepStrictEqual((yield* server.status).trouble, undefined)
+        const told = "making an authority and a certificate: there are no certificates"
+        assert.include(lines, `certificates of shop/databases-webhook-tls: ${told}`)
 
         const key = { namespace: "shop", name: "a" }
         const made = yield* client.create(Database, { metadata: key, spec: { size: 5 } })
@@ -117,7 +121,7 @@ describe("WebhookServer", () => {
           KubeClient.Patch.merge({ spec: { conversion: { webhook: { clientConfig: { caBundle: null } } } } })
         )
         assert.deepStrictEqual(yield* injected, before)
-      }).pipe(Effect.provide(cluster(services)))
+      }).pipe(Effect.provide(cluster(services)), Effect.provide(logged))
     },
     30_000
   )
