@@ -30,6 +30,15 @@ it.live("makes a project, and says what to do next", () =>
     ) {
       assert.isAbove(read(file).length, 0, file)
     }
+    // What this repository does not ask of itself, it asks of nobody. Only there types are exact enough to do without.
+    type Lint = { readonly rules: Readonly<Record<string, string>> }
+    const own = JSON.parse(
+      Fs.readFileSync(Path.join(import.meta.dirname, "../../../../.oxlintrc.json"), "utf8")
+    ) as Lint
+    const { rules } = JSON.parse(read(".oxlintrc.json")) as Lint
+    const stricter = Object.keys(own.rules).filter((rule) => own.rules[rule] === "off" && rules[rule] !== "off")
+    assert.deepStrictEqual(stricter, ["typescript/no-explicit-any"])
+    assert.match(JSON.parse(read("package.json")).scripts.test, /--testTimeout \d{5}$/)
   }))
 
 it.live("overwrites nothing, and makes nothing of names that cannot be", () =>
