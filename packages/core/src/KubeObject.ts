@@ -50,6 +50,7 @@ export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>>
   readonly ownerReferences?: ReadonlyArray<OwnerReference>
   readonly finalizers?: ReadonlyArray<string>
+  /** Never there in a cache, where they would be half of the memory: read them with the client. */
   readonly managedFields?: ReadonlyArray<ManagedFieldsEntry>
   readonly selfLink?: string
 }
