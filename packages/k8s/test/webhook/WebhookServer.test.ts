@@ -121,7 +121,7 @@ describe("WebhookServer", () => {
           KubeClient.Patch.merge({ spec: { conversion: { webhook: { clientConfig: { caBundle: null } } } } })
         )
         assert.deepStrictEqual(yield* injected, before)
-      }).pipe(Effect.provide(cluster(services)), Effect.provide(logged))
+      }).pipe(Effect.provide(Layer.merge(cluster(services), logged)))
     },
     30_000
   )
