@@ -27,6 +27,25 @@ export const Quantity = Schema.String.check(
 /** A port or a percentage: `8080`, `http`, `25%`. */
 export const IntOrString = Schema.Union([Schema.Int, Schema.String])
 
+/** A number, or a percentage of one: `2`, `25%`, as `maxSurge` and `maxUnavailable` of a Deployment. */
+export const IntOrPercent = Schema.Union([
+  Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
+  Schema.String.check(Schema.isPattern(/^[0-9]+%$/u, { expected: "a percentage, such as 25%" }))
+])
+
+/**
+ * The number that it is of a total. By convention a surge is rounded up, and what may be unavailable down. Throws on a
+ * text that is not a percentage.
+ */
+export const scaled = (value: number | string, total: number, round: "up" | "down"): number => {
+  if (typeof value === "number") return value
+  if (!/^[0-9]+%$/.test(value)) {
+    throw new Error(`KubeSchema.scaled: ${JSON.stringify(value)}: must be a number or a percentage, such as 25%`)
+  }
+  const exact = Number.parseInt(value, 10) * total / 100
+  return round === "up" ? Math.ceil(exact) : Math.floor(exact)
+}
+
 const timePattern =
   /^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])[Tt]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,9})?([zZ]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])$/u
 

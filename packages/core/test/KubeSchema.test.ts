@@ -25,6 +25,18 @@ it("integers or strings", () => {
   accepts(KubeSchema.IntOrString, [1.5, true, null], false)
 })
 
+it("integers or percentages, and what they come to", () => {
+  accepts(KubeSchema.IntOrPercent, [0, 3, "0%", "25%", "150%"], true)
+  accepts(KubeSchema.IntOrPercent, [-1, 1.5, "25", "-1%", "2.5%", "%", ""], false)
+  const both = (value: number | string, total: number) =>
+    (["down", "up"] as const).map((round) => KubeSchema.scaled(value, total, round))
+  assert.deepStrictEqual(both(3, 10), [3, 3])
+  assert.deepStrictEqual(both("25%", 10), [2, 3])
+  assert.deepStrictEqual(both("25%", 8), [2, 2])
+  assert.deepStrictEqual(both("1%", 0), [0, 0])
+  assert.throws(() => KubeSchema.scaled("many", 10, "up"), "\"many\": must be a number or a percentage")
+})
+
 it("objects of other kinds, with the metadata that the server expects", () => {
   const pod = { apiVersion: "v1", kind: "Pod" }
   accepts(KubeSchema.EmbeddedResource, [

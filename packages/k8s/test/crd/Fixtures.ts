@@ -19,6 +19,7 @@ const numbers = Schema.Struct({
   below: Schema.Finite.check(Schema.isLessThan(10), Schema.isGreaterThanOrEqualTo(-10)),
   any: Schema.Finite,
   port: KubeSchema.IntOrString,
+  surge: KubeSchema.IntOrPercent,
   text: Schema.NumberFromString,
   level: Schema.Literals([1, 2, 3])
 })
