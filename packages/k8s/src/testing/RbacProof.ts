@@ -31,6 +31,7 @@ import type * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { Namespace, ServiceAccount } from "../kinds/core.v1.ts"
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "../kinds/rbac.v1.ts"
+import { resources } from "../kinds/tables.ts"
 import * as Manifests from "../Manifests.ts"
 import { ApiServer } from "./ApiServer.ts"
 import * as Refusal from "./auth/Refusal.ts"
@@ -77,10 +78,11 @@ const allows = (permission: Manifests.Permission, asked: Missing): boolean =>
   (permission.namespace === "" || permission.namespace === asked.namespace) &&
   (permission.names?.includes(asked.name) ?? true)
 
-/** The kinds in the options. */
+/** The kinds in the options, and those of Kubernetes. */
 const kindsIn = ({ controllers, writes }: Options) => [
   ...controllers.flatMap(({ resource, watches }) => [resource, ...watches.map(({ resource }) => resource)]),
-  ...writes.map(({ resource }) => resource)
+  ...writes.map(({ resource }) => resource),
+  ...resources
 ]
 
 /** Installs the account, roles and bindings of the manifests, with the administrator's client in context. */

@@ -129,6 +129,20 @@ describe("RbacProof", () => {
       )
     }))
 
+  it.effect("a kind of Kubernetes that the manifests do not mention is told by its name, too", () =>
+    Effect.gen(function*() {
+      const sealing = Controller.make("sealing", {
+        for: Widget,
+        reconcile: ({ metadata: { name, namespace } }) =>
+          KubeClient.KubeClient.use((client) => client.create(Secret, { metadata: { namespace, name } })).pipe(
+            Effect.as(Action.done)
+          )
+      })
+      const proven = prove(manifests({ controllers: [sealing], writes: [] }), Manager.layer([sealing], election))
+      const error = yield* Effect.flip(proven)
+      assert.include(error.message, "    add { resource: Secret, verbs: [\"create\"] } to `writes`")
+    }))
+
   it.effect("an apply that makes its object needs to create it", () =>
     Effect.gen(function*() {
       const error = yield* Effect.flip(prove(manifests({ writes: [{ resource: ConfigMap, verbs: ["patch"] }] })))
