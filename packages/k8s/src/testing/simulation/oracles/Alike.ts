@@ -2,10 +2,10 @@
  * `Alike`: if two custom resources ask for the same, each gets what one alone gets.
  *
  * A story often has only one object of a kind, so a selector that all objects of the kind share goes unnoticed. So the
- * story is run again with a second object like the first, which is deleted again. The second must get as much as the
- * first, and the first must keep what it has. This does not apply if there can be only one: if the spec or the program
- * has one name for both; nor if the status says that the second has nothing. A metamorphic relation between two runs
- * (Chen, 1998).
+ * story is run again up to the rest at which the object has most, with a second object like the first, which is deleted
+ * again. The second must get as much as the first, and the first must keep what it has. This does not apply if there can
+ * be only one: if the spec or the program has one name for both; nor if the status says that the second has nothing. A
+ * metamorphic relation between two runs (Chen, 1998).
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isPaused } from "../recording/Excuses.ts"
@@ -30,26 +30,54 @@ const textsIn = (value: unknown): ReadonlyArray<string> =>
     ? [String(value)]
     : []
 
-const isOf = ({ metadata: { uid } }: KubeObject) => ({ metadata: { ownerReferences = [] } }: KubeObject): boolean =>
-  ownerReferences.some((owner) => owner.uid === uid)
+/** Whether an owner reference or a label with its uid ties an object to another. */
+const isOf = ({ metadata: { uid } }: KubeObject) => ({ metadata: { labels = {}, ownerReferences = [] } }: KubeObject) =>
+  ownerReferences.some((owner) => owner.uid === uid) || Object.values(labels).includes(uid)
+
+/** The part of a uid that names contain if they have no room for all of it. */
+const beginning = (uid: string): string => uid.slice(0, 8)
 
 /**
- * What belongs to an object, by kind, as counts. Only kinds whose objects have generated names count: any other name
- * may be the program's own, for something of which it has only one.
+ * What belongs to an object, by kind, as counts. Only kinds whose objects have generated names or names with its uid
+ * count: any other name may be the program's own, for something of which it has only one.
  */
 const ownOf = (objects: ReadonlyArray<KubeObject>, owner: KubeObject): ReadonlyMap<string, number> => {
   const own = Map.groupBy(objects.filter(isOf(owner)), ({ kind }) => kind)
+  const isForOne = ({ metadata: { generateName, name } }: KubeObject): boolean =>
+    generateName !== undefined || name.includes(beginning(owner.metadata.uid))
   return new Map(
-    [...own].filter(([, all]) => all.every(({ metadata }) => metadata.generateName !== undefined))
+    [...own].filter(([, all]) => all.every(isForOne))
       .map(([kind, all]) => [kind, all.filter((object) => !isTerminating(object)).length] as const)
   )
 }
 
+const sizeOf = (own: ReadonlyMap<string, number>): number => [...own.values()].reduce((sum, count) => sum + count, 0)
+
+/** A rest at which the only custom resource of a story exists, as it is then, and what it has. */
+interface Moment {
+  /** Number of steps before it. */
+  readonly steps: number
+  readonly objects: ReadonlyArray<KubeObject>
+  readonly object: KubeObject
+  readonly own: ReadonlyMap<string, number>
+}
+
+/** The last of the moments at which the object has most. */
+const fullest = (run: Recording, { metadata: { uid } }: KubeObject): Moment | undefined =>
+  [...run.rests, run].flatMap((rest, index): ReadonlyArray<Moment> => {
+    const object = rest?.objects.find(({ metadata }) => metadata.uid === uid)
+    if (rest === undefined || object === undefined || isTerminating(object) || isPaused(object)) return []
+    return [{ steps: index + 1, objects: rest.objects, object, own: ownOf(rest.objects, object) }]
+  }).reduce<Moment | undefined>(
+    (most, moment) => most !== undefined && sizeOf(most.own) > sizeOf(moment.own) ? most : moment,
+    undefined
+  )
+
 /** What the object has as it is asked for: if people ask for that at once, there is no history. */
-const wantedOf = (run: Recording, { hasty }: Reference, object: KubeObject): ReadonlyMap<string, number> => {
-  const own = ownOf(run.objects, object)
-  if (run.steps.length < 2 || own.size === 0) return own
-  const { objects } = hasty(run.steps.map((_, index) => index).slice(1)).recording
+const wantedOf = ({ hasty }: Reference, { object, own, steps }: Moment): ReadonlyMap<string, number> => {
+  if (steps < 2 || own.size === 0) return own
+  const { recording } = hasty(Array.from({ length: steps - 1 }, (_, step) => step + 1))
+  const { objects = [] } = [...recording.rests, recording][0] ?? {}
   const same = objects.find(({ kind, metadata }) => kind === object.kind && metadata.name === object.metadata.name)
   const atOnce = same === undefined ? new Map<string, number>() : ownOf(objects, same)
   return new Map([...own].map(([kind, count]) => [kind, Math.min(count, atOnce.get(kind) ?? 0)]))
@@ -66,13 +94,15 @@ const isShared = (told: Recording, since: number, owner: KubeObject): boolean =>
  * Whether people have given something that the operator created a name or a label: then a second object that asks for
  * the same gets the same.
  */
-const isNamed = (run: Recording, object: Fields): boolean => {
+const isNamed = ({ entries, kinds }: Recording, objects: ReadonlyArray<KubeObject>, object: Fields): boolean => {
   const words = new Set(textsIn(object.spec))
   const isOwn = isOf(object)
-  return run.objects.some((other) => {
-    const { annotations, labels, name } = other.metadata
+  // What every cluster has (a namespace that the spec names) is there for all.
+  const came = new Set(entries.flatMap((entry) => entry._tag === "Change" ? [entry.change.object.metadata.uid] : []))
+  return objects.some((other) => {
+    const { annotations, labels, name, uid } = other.metadata
     const ties = isOwn(other) ? Object.values({ ...labels, ...annotations }) : []
-    return !run.kinds.includes(other.kind) && [name, ...ties].some((text) => words.has(text))
+    return !kinds.includes(other.kind) && came.has(uid) && [name, ...ties].some((text) => words.has(text))
   })
 }
 
@@ -105,15 +135,16 @@ export const alike: Oracle = {
   judge: (run, reference) => {
     const { another, recording } = reference
     if (run !== recording || run.begun.step > 0 || run.failure !== undefined) return undefined
-    const object = onlyOne(run)
-    if (object === undefined || isTerminating(object) || isPaused(object) || isNamed(run, object)) return undefined
-    const wanted = wantedOf(run, reference, object)
-    if (wanted.size === 0) return undefined
-    const told = another(object)
-    const made = run.steps.length
+    const only = onlyOne(run)
+    const moment = only === undefined ? undefined : fullest(run, only)
+    if (moment === undefined || isNamed(run, moment.objects, moment.object)) return undefined
+    const { object, steps: made } = moment
+    const wanted = wantedOf(reference, moment)
+    if (sizeOf(wanted) === 0) return undefined
+    const told = another(object, made)
     const failed = told.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
     const rest = told.rests[made]
-    if (failed || rest === undefined || told.failure !== undefined) return undefined
+    if (failed || rest === undefined) return undefined
     if (isShared(told, told.steps[made]!, object)) return undefined
     const [one, two] = [object.metadata.name, nameOf(object)].map((name) =>
       rest.objects.find(({ kind, metadata }) => kind === object.kind && metadata.name === name)
@@ -121,7 +152,8 @@ export const alike: Oracle = {
     if (one === undefined || two === undefined) return undefined
     if (tellsOf(told, told.steps[made]!) || tellsOfLess(two, one)) return undefined
     const [less, lost] = [fewer(wanted, ownOf(rest.objects, two)), fewer(wanted, ownOf(rest.objects, one))]
-    const left = fewer(wanted, ownOf(told.objects, one))
+    // If both are still at odds over that, nothing can be said of the end.
+    const left = told.failure === undefined ? fewer(wanted, ownOf(told.objects, one)) : undefined
     const [it, like] = [name(object), `another one like it, ${nameOf(object)}`]
     const why = "(one takes over what belongs to the other, by a label that both share, for example)"
     return lost !== undefined

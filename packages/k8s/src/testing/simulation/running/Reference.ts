@@ -29,8 +29,8 @@ export interface Reference {
   readonly hasty: (steps: ReadonlyArray<number>) => Reference
   /** The reference of the story in which some steps are left out. */
   readonly without: (steps: ReadonlyArray<number>) => Reference
-  /** The story, followed by a second custom resource like this one, which is deleted again. */
-  readonly another: (object: KubeObject) => Recording
+  /** The first steps of the story, and then a second custom resource like this one, which is deleted again. */
+  readonly another: (object: KubeObject, steps: number) => Recording
   /** The story with one fault. */
   readonly faulty: (point: Point) => Recording
 }
@@ -85,9 +85,9 @@ const make = (scenario: Scenario, { given, quiet, seed, twice = false }: How): R
     },
     hasty: remembering((steps) => make(hastened(scenario, steps), short)),
     without: remembering((steps) => make(shortened(scenario, steps), short)),
-    another: (object) => {
+    another: (object, steps) => {
       const more = Another.steps(scenario.resources, object, recording)
-      const told = { ...scenario, steps: [...scenario.steps, ...more] }
+      const told = { ...scenario, steps: [...scenario.steps.slice(0, steps), ...more] }
       return Run.run(told, none, { seed, from, quiet: 0 })
     },
     faulty: (point: Point) => Run.run(scenario, { points: [point], interleaving: 0 }, { seed, from })

@@ -81,14 +81,16 @@ describe("Alike", () => {
             })
           )
       })])
-    const found = (labelled: boolean) => {
-      const act = B.client.use((it) => it.create(Club, { metadata: B.key, spec: { team: "red" } }))
+    const found = (labelled: boolean, team = "red") => {
+      const act = B.client.use((it) => it.create(Club, { metadata: B.key, spec: { team } }))
       const scenario = { name: "clubs", resources: [Club], operator: clubs(labelled), steps: [{ name: "a club", act }] }
       const reference = Reference.of(scenario, whole(scenario), 1, false)
       return alike.judge(reference.recording, reference)
     }
     assert.isUndefined(found(true))
     assert.isDefined(found(false))
+    // There is a namespace of that name, which is nobody's doing.
+    assert.isDefined(found(false, "default"))
   })
 
   it("nothing of what is a history of what was asked for, nor of what has a name of the program's own", () => {

@@ -165,6 +165,40 @@ const drawn = (shared: boolean) =>
     ))
   )
 
+/**
+ * As many Pods as the size says, named after the uid of the Box, found by a label: of this Box, or of all that are
+ * `shared`. A Box goes when it finds none any more.
+ */
+const numbered = (shared: boolean) => {
+  const labelsOf = (box: B.Box) => ({ app: "box", box: box.metadata.uid })
+  const found = (box: B.Box) => Cache.list(Pod, { labels: shared ? { app: "box" } : labelsOf(box) })
+  const remove = (pods: ReadonlyArray<Pod>) =>
+    Effect.forEach(pods, (pod) => B.unlessGone(B.client.use((it) => it.delete(Pod, pod))), { discard: true })
+  return B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const pods = yield* found(box)
+      yield* remove(pods.filter(B.isFailed))
+      const taken = new Set(pods.map(({ metadata }) => metadata.name))
+      for (let i = 0; taken.size < box.spec.size; i++) {
+        const name = `${box.metadata.uid}-${i}`
+        if (taken.has(name)) continue
+        const { metadata, spec } = B.podOf(box, { name })
+        yield* B.unlessThere(it.create(Pod, { metadata: { ...metadata, labels: labelsOf(box) }, spec }))
+        taken.add(name)
+      }
+      yield* remove(pods.slice(box.spec.size))
+      return Action.done
+    }), {
+    finalize: (box) =>
+      Effect.gen(function*() {
+        const pods = yield* found(box)
+        yield* remove(pods.filter((pod) => !isTerminating(pod)))
+        return pods.length === 0 ? Action.done : Action.awaitChange
+      })
+  })
+}
+
 /** As many Pods as the size says, and a list of them, which is written anew where it is not as it `is` to be. */
 const listed = (is: (listed: ReadonlyArray<string>, there: ReadonlyArray<string>) => boolean): B.Reconcile => (box) =>
   Effect.gen(function*() {
@@ -182,6 +216,20 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(2),
     drawn(true),
     drawn(false)
+  ),
+  B.bug(
+    "names: Pods are found by a label that all Boxes share, and in the end there are none",
+    "equal custom resources share nothing",
+    B.sized(2, 0),
+    drawn(true),
+    drawn(false)
+  ),
+  B.bug(
+    "names: Pods are called after the uid of their Box, but found by a label that all Boxes share",
+    "equal custom resources share nothing",
+    B.sized(2),
+    numbered(true),
+    numbered(false)
   ),
   B.bug(
     "names: a Service is made only with the Deployment that it is for",
