@@ -11,7 +11,7 @@ import { isComplete } from "../recording/Ends.ts"
 import { blindings, met } from "../recording/Excuses.ts"
 import { blinds, guard, hastens, isElected, touched } from "../recording/Fault.ts"
 import { precious } from "../recording/Precious.ts"
-import { type Call, isOver, line, type Recording } from "../recording/Recording.ts"
+import { type Call, cited, isOver, type Recording } from "../recording/Recording.ts"
 import { conditionsOf, each, keyOf, name, writes } from "../recording/Writes.ts"
 import type { Reference } from "../running/Reference.ts"
 import * as Canonical from "../state/Canonical.ts"
@@ -151,7 +151,7 @@ const doneOnce: Oracle = {
       }
       const gone = done.get(key)
       if (type === "ADDED" && gone?.step === step && workOf(gone.object) === workOf(after)) {
-        return `${name(after)} succeeded, was deleted, and is created again: ${line(call.request)}`
+        return `${name(after)} succeeded, was deleted, and is created again: ${cited(call)}`
       }
     }
     return undefined
@@ -179,8 +179,8 @@ const roleOf = (object: KubeObject): string => {
 }
 
 /** A request in one line, with its selectors. */
-const lineOf = ({ request }: Call): string =>
-  [line(request), ...request.query.flatMap(([key, value]) => /selector/i.test(key) ? [`${key}=${value}`] : [])].join(
+const lineOf = (call: Call): string =>
+  [cited(call), ...call.request.query.flatMap(([key, value]) => /selector/i.test(key) ? [`${key}=${value}`] : [])].join(
     " "
   )
 
@@ -201,7 +201,7 @@ const noChurn: Oracle = {
       if (type === "ADDED" && gone?.step === step && wanted(gone.object) === wanted(after)) {
         const since = names[step] === undefined ? "" : ` after ${JSON.stringify(names[step])}`
         return `${name(after)} was deleted${since} (${lineOf(gone.call)}), and is created again unchanged: ${
-          line(call.request)
+          cited(call)
         }`
       }
     }
@@ -276,7 +276,7 @@ const nothingLeft: Oracle = {
     return left === undefined
       ? undefined
       : `${name(left)} still exists, but the custom resource that it was created for is gone: ${
-        line(made.get(left.metadata.uid)!.request)
+        cited(made.get(left.metadata.uid)!)
       } ` +
         `(if it is meant to stay, add its kind to "keeps" of the scenario)`
   }
@@ -388,8 +388,8 @@ export const calmStart: Oracle = {
       const what = `${name(after)} is ${type === "ADDED" ? "created" : type === "DELETED" ? "deleted" : "changed"}`
       return hasty > 0
         ? `all was at rest, and only after a restart of the process ${what}: before, nothing showed that this was ` +
-          `due (nothing triggers a reconcile when what it waits for is there): ${line(call.request)}`
-        : `there was nothing to do, but after a restart of the process ${what}: ${line(call.request)}`
+          `due (nothing triggers a reconcile when what it waits for is there): ${cited(call)}`
+        : `there was nothing to do, but after a restart of the process ${what}: ${cited(call)}`
     }
     return undefined
   }

@@ -7,7 +7,7 @@
  */
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { taken } from "../recording/Excuses.ts"
-import { isOver, line, type Recording } from "../recording/Recording.ts"
+import { cited, isOver, type Recording } from "../recording/Recording.ts"
 import { name, writes } from "../recording/Writes.ts"
 
 /** Kinds that do work, and that the cluster creates for others. */
@@ -17,7 +17,7 @@ const working: ReadonlySet<string> = new Set(["ReplicaSet", "Job", "Pod"])
 const deletions = (run: Recording): ReadonlyMap<string, string> => {
   const found = new Map<string, string>()
   for (const { after, call } of writes(run)) {
-    if (call.request.method === "DELETE") found.set(after.metadata.uid, line(call.request))
+    if (call.request.method === "DELETE") found.set(after.metadata.uid, cited(call))
   }
   return found
 }

@@ -7,7 +7,7 @@ import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject
 import { hasEnded, hasFailed, isComplete } from "../recording/Ends.ts"
 import { blinds } from "../recording/Fault.ts"
 import { precious } from "../recording/Precious.ts"
-import { type Call, line, type Recording, seen } from "../recording/Recording.ts"
+import { type Call, cited, type Recording, seen } from "../recording/Recording.ts"
 import { keyOf, name, writes } from "../recording/Writes.ts"
 import { type Rename, undrawn } from "../state/Renaming.ts"
 import type { Oracle } from "./Oracle.ts"
@@ -86,11 +86,11 @@ export const dataKept: Oracle = {
       const [failed] = [...wanted?.jobs ?? []].find(([job, succeeds]) => succeeds && jobs.get(job) === false) ?? []
       if (failed !== undefined) {
         return `${key} is deleted although ${failed} has failed; without faults, it is deleted after that has succeeded: ` +
-          line(call.request)
+          cited(call)
       }
       // What should have held the result of failed work is empty.
       if (count > (wanted?.count ?? 0) && !hasFailed(run)) {
-        return `${key} is deleted; without faults it is kept: ${line(call.request)}`
+        return `${key} is deleted; without faults it is kept: ${cited(call)}`
       }
     }
     return undefined
@@ -172,7 +172,7 @@ const inherited = (run: Recording, people: ReadonlySet<string>): string | undefi
     return `${name(after)} was created by people, no custom resource refers to it${
       was ? " any more" : ""
     }, and it is deleted with ` +
-      `${owner.kind} ${owner.name}, which the operator made its owner: ${line(call.request)}`
+      `${owner.kind} ${owner.name}, which the operator made its owner: ${cited(call)}`
   }
   return undefined
 }
@@ -196,11 +196,11 @@ export const peoplesKept: Oracle = {
       if (naming.length > 0) {
         if (!isLent(object, naming)) continue
         return `${name(after)} was created by people, ${name(naming[0]!)} only names it, but it is deleted with that: ${
-          line(call.request)
+          cited(call)
         }`
       }
       return `${name(after)} was created by people, no custom resource refers to it, but the operator deletes it: ${
-        line(call.request)
+        cited(call)
       }`
     }
     return inherited(run, people)

@@ -8,7 +8,7 @@
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isElected, touched } from "../recording/Fault.ts"
-import { line, type Recording } from "../recording/Recording.ts"
+import { cited, type Recording } from "../recording/Recording.ts"
 import { name, type Write, writes } from "../recording/Writes.ts"
 import type { Oracle } from "./Oracle.ts"
 
@@ -60,7 +60,7 @@ export const noted: Oracle = {
       return `somebody annotates what people and the operator have made, which should change nothing, but ${
         name(write.after)
       } ${done} ` +
-        `(resourceVersion changes with every write: compare what is in an object instead): ${line(write.call.request)}`
+        `(resourceVersion changes with every write: compare what is in an object instead): ${cited(write.call)}`
     }
     return undefined
   }

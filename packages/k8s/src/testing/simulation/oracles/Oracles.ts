@@ -13,8 +13,8 @@ import {
   accepted,
   type Call,
   calls,
+  cited,
   type Entry,
-  line,
   madeByPeople,
   type Recording,
   seen
@@ -51,7 +51,7 @@ const brief = (text: string): string => text.length > 200 ? `${text.slice(0, 100
 
 const describe = (entry: Entry): string =>
   entry._tag === "Call"
-    ? `${line(entry.request)} (${entry.status}${entry.said === undefined ? "" : `: ${brief(entry.said)}`})`
+    ? `${cited(entry)} (${entry.status}${entry.said === undefined ? "" : `: ${brief(entry.said)}`})`
     : entry._tag
 
 /** The times of faults in the quiet period. */
@@ -234,7 +234,7 @@ const noOrphans: Oracle = {
 const deletedBy = (run: Recording, { metadata: { uid } }: KubeObject): string => {
   for (const { after, before, call } of writes(run)) {
     if (after.metadata.uid !== uid || !isTerminating(after) || (before !== undefined && isTerminating(before))) continue
-    return `; the operator requested the deletion: ${line(call.request)}`
+    return `; the operator requested the deletion: ${cited(call)}`
   }
   return ""
 }

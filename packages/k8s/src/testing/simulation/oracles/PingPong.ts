@@ -8,7 +8,7 @@ import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
 import { blinded, blindFor } from "../recording/Excuses.ts"
 import { isElection, isEvent } from "../recording/Fault.ts"
-import { accepted, type Call, calls, line } from "../recording/Recording.ts"
+import { accepted, type Call, calls, cited } from "../recording/Recording.ts"
 import { name } from "../recording/Writes.ts"
 import type { Oracle } from "./Oracle.ts"
 
@@ -76,12 +76,13 @@ const contentOf = (object: KubeObject): string => {
 const again = (writes: ReadonlyArray<Call>, most: number): string | undefined => {
   if (writes.length <= most) return undefined
   const times = new Map<string, number>()
-  for (const { object, request } of writes) {
+  for (const call of writes) {
+    const { object } = call
     const text = contentOf(object!)
     const count = (times.get(text) ?? 0) + 1
     times.set(text, count)
     if (times.size > 1 && count > most) {
-      return `${name(object!)} was given the same content ${count} times, last by ${line(request)}${
+      return `${name(object!)} was given the same content ${count} times, last by ${cited(call)}${
         writes.some(({ after, before }) => before === after)
           ? " (some of these writes changed nothing: write only what differs, apart from the server's defaults, or apply it)"
           : ""

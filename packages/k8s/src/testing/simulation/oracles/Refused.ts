@@ -7,7 +7,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isElection, isEvent } from "../recording/Fault.ts"
-import { type Call, type Entry, line, type Recording } from "../recording/Recording.ts"
+import { type Call, cited, type Entry, type Recording } from "../recording/Recording.ts"
 import { conditionsOf } from "../recording/Writes.ts"
 import type { Oracle } from "./Oracle.ts"
 
@@ -95,9 +95,7 @@ const silent = ({ entries, steps }: Recording): string | undefined => {
       other._tag === "Call" && isWrite(other) && other.status >= 200 && other.status < 300 && target(other) === path
     )
     if (mended || after.some(tells(known))) continue
-    return `${line(entry.request)} was answered ${entry.status}, without any fault: ${
-      entry.said ?? "no message"
-    }; and ` +
+    return `${cited(entry)} was answered ${entry.status}, without any fault: ${entry.said ?? "no message"}; and ` +
       "nothing reports it: no line in the log, no Warning event, nothing in a status, and no later write of it succeeds"
   }
   return undefined

@@ -4,7 +4,7 @@
  * There may be one lease for everything that a process does, or one for each of its controllers.
  */
 import { isElected, isElection, isEvent } from "../recording/Fault.ts"
-import { accepted, type Call, calls, line } from "../recording/Recording.ts"
+import { accepted, type Call, calls, cited } from "../recording/Recording.ts"
 import type { Oracle } from "./Oracle.ts"
 
 /** The last write that took a lease, as of a revision. */
@@ -51,13 +51,13 @@ export const singleWriter: Oracle = {
         held.findLast(({ lease, revision }) => lease === name && revision <= call.before) ?? []
       )
       if (holders.length === 0 && several) {
-        return `${line(call.request)} of replica ${call.replica} was accepted before any replica held the lease`
+        return `${cited(call)} of replica ${call.replica} was accepted before any replica held the lease`
       }
       const [other] = holders
       if (other === undefined || holders.some(({ replica }) => replica === undefined || replica === call.replica)) {
         continue
       }
-      return `${line(call.request)} of replica ${call.replica} was accepted while the lease ${other.lease} was ` +
+      return `${cited(call)} of replica ${call.replica} was accepted while the lease ${other.lease} was ` +
         `held by ${other.identity}, replica ${other.replica}`
     }
     return undefined

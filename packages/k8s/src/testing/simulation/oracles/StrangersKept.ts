@@ -3,7 +3,7 @@
  * objects of the kind.
  */
 import { met } from "../recording/Excuses.ts"
-import { accepted, type Call, calls, line, type Recording, seen } from "../recording/Recording.ts"
+import { accepted, type Call, calls, cited, type Recording, seen } from "../recording/Recording.ts"
 import { name, ownNamespaces, spared } from "../running/Strangers.ts"
 import type { Oracle } from "./Oracle.ts"
 
@@ -61,6 +61,6 @@ export const strangersKept: Oracle = {
     return `somebody else has created ${
       swept(write) ?? write.object?.kind ?? "an object"
     } ${name}, without an owner or a label, but ` +
-      `the operator ${done} it (it treats all objects of the kind as its own): ${line(write.request)}`
+      `the operator ${done} it (it treats all objects of the kind as its own): ${cited(write)}`
   }
 }

@@ -10,7 +10,7 @@
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { fails, type Kind } from "../recording/Fault.ts"
 import { asks } from "../recording/Asks.ts"
-import { calls, type Entry, isOver, line, type Recording, type Rest } from "../recording/Recording.ts"
+import { calls, cited, type Entry, isOver, type Recording, type Rest } from "../recording/Recording.ts"
 import { keyOf, name, writes } from "../recording/Writes.ts"
 import { keysOf } from "../state/Outside.ts"
 import type { Oracle } from "./Oracle.ts"
@@ -28,7 +28,7 @@ const readOf = (run: Recording, { point }: Fault): string | undefined => {
     return call?._tag === "External" && asks(call.name) ? `the outside call "${call.name}"` : undefined
   }
   const call = point._tag === "Call" ? calls(run).find(({ n }) => n === point.at) : undefined
-  return call?.request.method === "GET" ? line(call.request) : undefined
+  return call?.request.method === "GET" ? cited(call) : undefined
 }
 
 /** Whether an entry belongs to a step, counted from 0. */

@@ -180,3 +180,6 @@ export const accepted = ({ request, status }: Call): boolean =>
 
 /** A request in one line: `PATCH /api/v1/…`. */
 export const line = ({ method, path }: Request): string => `${method} ${path}`
+
+/** A request as the story of the run shows it, which numbers them: `#7 GET /api/v1/pods`. */
+export const cited = ({ n, request }: Pick<Call, "n" | "request">): string => `#${n} ${line(request)}`

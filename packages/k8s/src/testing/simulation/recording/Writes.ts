@@ -1,6 +1,6 @@
 /** `Writes`: the operator's changes, one write after the other, each with the object before and after it. */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { type Call, calls, line, type Recording } from "./Recording.ts"
+import { type Call, calls, cited, type Recording } from "./Recording.ts"
 
 /** An object, for a person to read. */
 export const name = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
@@ -47,7 +47,7 @@ export function* writes(run: Recording): Generator<Write> {
 export const each = (wrong: (write: Write) => string | undefined) => (run: Recording): string | undefined => {
   for (const write of writes(run)) {
     const complaint = wrong(write)
-    if (complaint !== undefined) return `${complaint}: ${line(write.call.request)}`
+    if (complaint !== undefined) return `${complaint}: ${cited(write.call)}`
   }
   return undefined
 }

@@ -5,6 +5,7 @@
  * state at a rest differs from that without faults, the story that ends there is worth a run of its own, which the
  * oracles judge. The difference alone is no complaint.
  */
+import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { calls, type Recording, type Rest } from "../recording/Recording.ts"
 import { timeless } from "../recording/Times.ts"
 import { name } from "../recording/Writes.ts"
@@ -153,7 +154,23 @@ export const doubled = (run: Recording, reference: Recording): number | undefine
 /** How much of a status is shown, in characters: the problem is often in the last condition. */
 const longest = 500
 
-/** What the statuses of custom resources say at the rest after a step, for a person. */
+/** How many objects of each kind there are that the story has brought, apart from custom resources and Events. */
+const counted = ({ entries, kinds }: Recording, objects: ReadonlyArray<KubeObject>): string => {
+  const came = new Map(
+    entries.flatMap((entry) =>
+      entry._tag === "Change" ? [[entry.change.object.metadata.uid, entry.change.object.kind] as const] : []
+    )
+  )
+  const found = new Map(
+    [...came.values()].filter((kind) => kind !== "Event" && !kinds.includes(kind)).map((kind) => [kind, 0])
+  )
+  for (const { kind, metadata } of objects) {
+    if (came.has(metadata.uid) && found.has(kind)) found.set(kind, found.get(kind)! + 1)
+  }
+  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([kind, count]) => `${count} ${kind}`).join(", ")
+}
+
+/** What the statuses of custom resources say at the rest after a step, and what there is then, for a person. */
 export const statusesAfter = (run: Recording, step: string): string => {
   const taken = run.entries.flatMap((entry) => (entry._tag === "Step" ? [entry.name] : []))
   const { objects } = run.rests[taken.indexOf(step)] ?? run
@@ -161,5 +178,7 @@ export const statusesAfter = (run: Recording, step: string): string => {
     const text = timeless(JSON.stringify((object as { readonly status?: unknown }).status) ?? "none")
     return `${name(object)}: status ${text.length > longest ? `${text.slice(0, longest - 1)}…` : text}`
   })
-  return said.length === 0 ? "" : ` (${said.join("; ")})`
+  const all = counted(run, objects)
+  const told = all === "" ? said : [...said, `objects: ${all}`]
+  return told.length === 0 ? "" : ` (${told.join("; ")})`
 }

@@ -24,9 +24,13 @@ const short = (value: unknown, length = 160): string => {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text
 }
 
-/** The content of a write, without what every object has; metadata only if there is nothing else. */
+/**
+ * The content of a write, without what every object has; metadata only if there is nothing else. Of an Event, what it
+ * tells people.
+ */
 const content = (body: unknown): string => {
   if (typeof body !== "object" || body === null) return ""
+  if ("regarding" in body && "reason" in body && "note" in body) return ` ${body.reason}: ${short(body.note)}`
   if (Array.isArray(body)) {
     return ` ${short(body.filter((operation: { readonly op?: unknown }) => operation.op !== "test"))}`
   }
@@ -158,15 +162,29 @@ export const timeline = (recording: Recording): ReadonlyArray<string> => {
   return lines
 }
 
+/** The lines that a reader looks for: the first fault, and the request that the complaint cites by its number. */
+const telltale = (lines: ReadonlyArray<string>, complaint: string): ReadonlyArray<number> => {
+  const [, cited] = /#(\d+) [A-Z]+ \//.exec(complaint) ?? []
+  const asked = new RegExp(`  asks +(\\[\\d+\\] )?#${cited} `)
+  const found = [
+    lines.findIndex((line) => line.includes(" FAULT ")),
+    cited === undefined ? -1 : lines.findIndex((line) => asked.test(line))
+  ]
+  return found.filter((index) => index >= 0)
+}
+
 /**
- * Shortens the lines to a limit: the beginning, the lines around the first fault, and the end. Says what is left out.
+ * Shortens the lines to a limit: the beginning, the lines around those that tell most, and the end. Says what is left
+ * out.
  */
-const abridged = (lines: ReadonlyArray<string>, limit: number): ReadonlyArray<string> => {
+const abridged = (lines: ReadonlyArray<string>, limit: number, complaint: string): ReadonlyArray<string> => {
   if (lines.length <= limit) return lines
   const part = Math.floor(limit / 4)
-  const fault = Math.max(0, lines.findIndex((line) => line.includes(" FAULT ")))
+  const places = telltale(lines, complaint)
+  const width = 2 * part / Math.max(1, places.length)
   const keep = (index: number) =>
-    index < part || index >= lines.length - part || (index >= fault - part / 2 && index < fault + 1.5 * part)
+    index < part || index >= lines.length - part ||
+    places.some((place) => index >= place - width / 4 && index < place + 0.75 * width)
   const out: Array<string> = []
   let left = 0
   for (const [index, line] of [...lines.entries(), [lines.length, undefined] as const]) {
@@ -198,7 +216,7 @@ export const report = (scenario: Scenario, divergence: Divergence, lines = 120):
     "",
     takes(divergence),
     "",
-    ...abridged(timeline(divergence.recording), lines),
+    ...abridged(timeline(divergence.recording), lines, divergence.complaint),
     "",
     `Replay: ${token(scenario, divergence)}`
   ].join("\n")

@@ -47,15 +47,15 @@ describe("what oracles say", () => {
 
   it("nothing of what follows at once upon a fault in the quiet time, such as that another takes over", () => {
     const quiet = Simulation.oracles.find(({ name }) => name === "quiet once stable")!
-    const write = (at: number) => ({ _tag: "Call", at, request: { method: "PATCH", path: "/x" }, status: 200 })
+    const write = (at: number) => ({ _tag: "Call", at, n: 7, request: { method: "PATCH", path: "/x" }, status: 200 })
     const told = (at: number, faultAt: number) => {
       const fault = { _tag: "Fault", at: faultAt, point: { _tag: "Call", at: 1, fault: "cutOff" } }
       const run = { entries: [fault], quietAt: 1_000, restless: [write(at)] }
       return quiet.judge(run as never, {} as never)
     }
     assert.isUndefined(told(15_000, 2_000))
-    assert.include(told(15_000, 500), "1 writes in a quiet time, the first: PATCH /x")
-    assert.include(told(90_000, 2_000), "1 writes in a quiet time, the first: PATCH /x")
+    assert.include(told(15_000, 500), "1 writes in a quiet time, the first: #7 PATCH /x")
+    assert.include(told(90_000, 2_000), "1 writes in a quiet time, the first: #7 PATCH /x")
   })
 
   it.live("nothing of who says again what is there when a CronJob has come to its time, but of who does so by himself", () =>
@@ -145,7 +145,7 @@ describe("what oracles say", () => {
       assert.strictEqual(
         yield* said(tidy, [held, ...B.sized(1)]),
         "ConfigMap held is still being deleted, held by example.com/people; the operator requested the deletion: " +
-          "DELETE /api/v1/namespaces/default/configmaps/held"
+          "#4 DELETE /api/v1/namespaces/default/configmaps/held"
       )
     }))
 
@@ -329,8 +329,8 @@ describe("what oracles say", () => {
       )
       assert.strictEqual(
         yield* said(sweeping, B.sized(1, 2)),
-        "ConfigMap settings was deleted after \"size 2\" (DELETE /api/v1/namespaces/default/configmaps " +
-          "labelSelector=part=settings), and is created again unchanged: POST /api/v1/namespaces/default/configmaps"
+        "ConfigMap settings was deleted after \"size 2\" (#7 DELETE /api/v1/namespaces/default/configmaps " +
+          "labelSelector=part=settings), and is created again unchanged: #8 POST /api/v1/namespaces/default/configmaps"
       )
     }))
 
@@ -343,7 +343,7 @@ describe("what oracles say", () => {
       })
       assert.include(
         yield* said(operator, [...B.sized(1), ...B.deleted]),
-        "Service box still exists, but the custom resource that it was created for is gone: PATCH /api/v1/namespaces/default/services/box"
+        "Service box still exists, but the custom resource that it was created for is gone: #3 PATCH /api/v1/namespaces/default/services/box"
       )
     }))
 

@@ -1,6 +1,8 @@
 import { Simulation } from "@effect-operator/k8s/testing"
+import { none } from "@effect-operator/k8s/testing/simulation/recording/Fault"
 import type { Entry } from "@effect-operator/k8s/testing/simulation/recording/Recording"
-import { timeline } from "@effect-operator/k8s/testing/simulation/telling/Report"
+import { report, timeline } from "@effect-operator/k8s/testing/simulation/telling/Report"
+import { whole } from "@effect-operator/k8s/testing/simulation/story/Story"
 import { assert, describe, it } from "@effect/vitest"
 import * as B from "../planted/Box.ts"
 
@@ -11,6 +13,44 @@ const told = (...texts: ReadonlyArray<string>): ReadonlyArray<string> => {
   const entries = texts.map((text, at): Entry => ({ _tag: "Log", at, replica: 0, life: 1, level: "Warn", text }))
   return timeline({ ...nothing, entries }).map((line) => line.replace(/^.* Warn /, "").trim())
 }
+
+const call = (n: number, method: "PATCH" | "POST", path: string, body: unknown): Entry => ({
+  _tag: "Call",
+  at: n,
+  sent: n,
+  n,
+  replica: 0,
+  life: 1,
+  request: { method, path, query: [], headers: {}, body },
+  status: 200,
+  object: undefined,
+  said: undefined,
+  before: n,
+  after: n + 1
+})
+
+describe("a report", () => {
+  it("what is left out is not the request that the complaint is about", () => {
+    const scenario = { name: "nothing", resources: B.resources, operator: B.boxes(B.pods), steps: [] }
+    const entries = Array.from(
+      { length: 400 },
+      (_, n) => call(n, n % 2 === 0 ? "PATCH" : "POST", `/x/${"y".repeat(n)}`, {})
+    )
+    const shown = (complaint: string) =>
+      report(scenario, {
+        plan: none,
+        seed: 1,
+        story: whole(scenario),
+        oracle: "conditions",
+        complaint,
+        recording: { ...nothing, entries },
+        reference: {} as never
+      }, 40).split("\n").filter((line) => line.includes("asks")).map((line) => Number(/#(\d+)/.exec(line)![1]))
+    assert.isTrue(shown("wrong: #200 PATCH /x").includes(200))
+    assert.isFalse(shown("wrong").includes(200))
+    assert.isAtMost(shown("wrong: #200 PATCH /x").length, 41)
+  })
+})
 
 describe("the time line of a report", () => {
   it("what comes again at once is told once, whatever its numbers", () => {
@@ -38,23 +78,17 @@ describe("the time line of a report", () => {
 
   it("of a JSON patch what it changes is told, not what it tests", () => {
     const body = [{ op: "test", path: "/metadata/uid", value: "u" }, { op: "add", path: "/status/size", value: 3 }]
-    const entry: Entry = {
-      _tag: "Call",
-      at: 0,
-      sent: 0,
-      n: 1,
-      replica: 0,
-      life: 1,
-      request: { method: "PATCH", path: "/apis/a/v1/boxes/b/status", query: [], headers: {}, body },
-      status: 200,
-      object: undefined,
-      said: undefined,
-      before: 1,
-      after: 2
-    }
     assert.include(
-      timeline({ ...nothing, entries: [entry] })[0],
+      timeline({ ...nothing, entries: [call(1, "PATCH", "/apis/a/v1/boxes/b/status", body)] })[0],
       `status [{"op":"add","path":"/status/size","value":3}] -> 200`
+    )
+  })
+
+  it("of an Event what it tells people is told", () => {
+    const body = { eventTime: "now", type: "Normal", reason: "Made", action: "Made", note: "a Pod", regarding: {} }
+    assert.include(
+      timeline({ ...nothing, entries: [call(1, "POST", "/apis/events.k8s.io/v1/namespaces/default/events", body)] })[0],
+      `/events Made: "a Pod" -> 200`
     )
   })
 })
