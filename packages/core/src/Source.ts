@@ -19,6 +19,7 @@ import * as Random from "effect/Random"
 import * as Stream from "effect/Stream"
 import * as Backoff from "./Backoff.ts"
 import * as Cache from "./Cache.ts"
+import { logFailure } from "./internal/logFailure.ts"
 import { monotonicMillis } from "./internal/monotonic.ts"
 import { keyString, type KubeObject, type ObjectKey } from "./KubeObject.ts"
 import type { Resource } from "./Resource.ts"
@@ -148,7 +149,7 @@ export const keepRunning = Effect.fnUntraced(function*<R>(source: Source<R>, emi
     const healthy = monotonicMillis(clock) - started >= defaults.healthyAfter
     failures = healthy ? 1 : failures + 1
     const delay = Backoff.delay(defaults.backoff, failures, yield* Random.next)
-    yield* Effect.logWarning(`source ${source.name} failed; restarting in ${delay} ms`, exit.cause)
+    yield* logFailure(Effect.logWarning, `source ${source.name} failed; restarting in ${delay} ms`, exit.cause)
     yield* Effect.sleep(delay)
   }
 })

@@ -167,6 +167,7 @@ describe("Controller: misuse", () => {
         promise: () => Promise.resolve(Action.done),
         "no-action": () => Effect.void,
         word: () => Effect.succeed("done"),
+        bigint: () => Effect.succeed({ size: 1n }),
         frozen: () => Effect.sync(() => void Object.assign(Object.freeze({ size: 1 }), { size: 2 }))
       }
       for (const name of [...Object.keys(wrong), "right"]) server.put(Widget, name, small)
@@ -189,6 +190,7 @@ describe("Controller: misuse", () => {
       assert.include(text, "reconcile of controller widgets returned a Promise")
       assert.include(text, "controller widgets ended with undefined: it must end with Action.done")
       assert.include(text, "controller widgets ended with \"done\"")
+      assert.include(text, "controller widgets ended with [object Object]")
       assert.include(text, "objects from a cache are frozen: change a copy")
     }))
 

@@ -18,7 +18,7 @@ import {
 } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Fiber, Logger, Queue, Schedule, Schema, Stream } from "effect"
+import { Cause, Data, Effect, Exit, Fiber, Logger, Queue, Schedule, Schema, Stream, Tracer } from "effect"
 import { Part, Task, Widget } from "./support/Kinds.ts"
 import { Journal, operate } from "./support/Operating.ts"
 import { Event, refuse, Server } from "./support/Server.ts"
@@ -31,6 +31,13 @@ const throttled = (retryAfter: number) =>
     { verb: "create", resource: "parts" },
     new KubeError.TooManyRequests({ message: "slow down", code: 429, retryAfter })
   )
+
+/** As a class of errors has it that makes its message of its fields, of which one is absent. */
+class Unreadable extends Data.TaggedError("Unreadable") {
+  override get message(): string {
+    throw new TypeError("Cannot read properties of undefined")
+  }
+}
 
 describe("Controller: outcomes", () => {
   /** A controller over one Widget named `a`, whose reconcile notes its time and then does what it is told. */
@@ -121,7 +128,13 @@ describe("Controller: outcomes", () => {
       assert.deepStrictEqual(journal.words, ["0", "1"])
     }))
 
-  const defects: ReadonlyArray<readonly [string, () => Effect.Effect<Action.Action>]> = [
+  const unfathomable = new Proxy({}, {
+    getPrototypeOf: () => {
+      throw new TypeError("no prototype")
+    }
+  })
+
+  const defects: ReadonlyArray<readonly [string, () => Effect.Effect<Action.Action, unknown>]> = [
     ["an exception", () => {
       throw new Error("thrown")
     }],
@@ -131,6 +144,9 @@ describe("Controller: outcomes", () => {
         throw new Error("thrown later")
       })],
     ["an interruption from within", () => Effect.interrupt],
+    ["an error whose message cannot be read", () => Effect.fail(new Unreadable())],
+    ["a defect whose message cannot be read", () => Effect.die(new Unreadable())],
+    ["an error that throws whatever is asked", () => Effect.fail(unfathomable)],
     ["the interruption of a fiber it waits for", () =>
       Effect.gen(function*() {
         const fiber = yield* Effect.forkChild(Effect.never)
@@ -161,6 +177,38 @@ describe("Controller: outcomes", () => {
         assert.strictEqual(journal.words.at(-1), "later")
       }))
   }
+
+  it.effect("an error that a tracer cannot read delays only its object, and stops nothing", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      server.put(Widget, "bad", small)
+      const journal = new Journal()
+      const tracer = Tracer.make({
+        span: (options) =>
+          Object.assign(new Tracer.NativeSpan(options), {
+            end: (_: bigint, exit: Exit.Exit<unknown, unknown>) => {
+              if (Exit.isFailure(exit)) Cause.prettyErrors(exit.cause)
+            }
+          })
+      })
+      const manager = yield* operate(server, [Controller.make("widgets", {
+        for: Widget,
+        reconcile: ({ metadata: { name } }) =>
+          Effect.andThen(
+            journal.note(name),
+            name === "bad" && journal.entries.length < 5
+              ? Effect.die(new Unreadable())
+              : Effect.succeed(Action.done)
+          )
+      })]).pipe(Effect.provideService(Tracer.Tracer, tracer))
+      const failure = yield* Effect.forkChild(manager.failure)
+      yield* pass("10 minutes")
+      assert.deepStrictEqual(journal.times, [0, 5, 15, 35, 75, 155])
+      assert.isUndefined(failure.pollUnsafe())
+      server.put(Widget, "later", small)
+      yield* settle
+      assert.strictEqual(journal.words.at(-1), "later")
+    }))
 
   it.effect("requeueAfter is exact, and repeats", () =>
     Effect.gen(function*() {
@@ -1034,10 +1082,11 @@ describe("Controller: sources", () => {
         sources: [{
           name: "flaky",
           run: (emit) =>
-            Effect.suspend(() => {
+            Effect.suspend((): Effect.Effect<void, unknown> => {
               starts += 1
               emit({ namespace: "default", name: "a" })
-              return starts % 2 === 0 ? Effect.die(new Error("bug")) : Effect.fail("gone")
+              if (starts % 3 === 0) return Effect.fail(new Unreadable())
+              return starts % 3 === 1 ? Effect.die(new Error("bug")) : Effect.fail("gone")
             })
         }, Source.every("wrong", "1 hour", { name: "cluster-scoped" })],
         reconcile: () => Effect.as(journal.note("a"), Action.done)

@@ -19,6 +19,7 @@ import { KubeError } from "../KubeError.ts"
 import { keyString } from "../KubeObject.ts"
 import type { Leadership } from "../Leadership.ts"
 import type { ControllerMetrics } from "../Metrics.ts"
+import { logFailure } from "./logFailure.ts"
 import { monotonicMillis } from "./monotonic.ts"
 import * as Stalled from "./stalled.ts"
 import type { Fault } from "./triggers.ts"
@@ -74,7 +75,9 @@ export const make = Effect.fnUntraced(function*({ controller, events, leadership
     }
     const note = `${object.kind} ${keyString(object)} ${why}`
     metrics.invalid()
-    yield* fault.defect === undefined ? Effect.logError(note) : Effect.logError(note, Cause.die(fault.defect))
+    yield* fault.defect === undefined
+      ? Effect.logError(note)
+      : logFailure(Effect.logError, note, Cause.die(fault.defect))
     yield* events.recorder(controller.name, object).warning({ reason: "Invalid", action, note })
   })
 

@@ -33,6 +33,7 @@ import type { Settled, WorkQueue } from "../WorkQueue.ts"
 import * as Crossing from "./crossing.ts"
 import type { Deadlines } from "./Deadlines.ts"
 import { digest, HotLoop, type Sign } from "./HotLoop.ts"
+import { logFailure } from "./logFailure.ts"
 import { monotonicMillis } from "./monotonic.ts"
 import type { ControllerTracing, Processing } from "./tracing.ts"
 import type { OwnWrites } from "./OwnWrites.ts"
@@ -209,7 +210,7 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   ) {
     const note = `gave up after ${item.failures + 1} failures, until something changes: ${why}`
     metrics.stalled()
-    yield* Effect.logError(note, cause)
+    yield* logFailure(Effect.logError, note, cause)
     yield* events.recorder(controller.name, object).warning({ reason: "Stalled", action: "Reconcile", note })
     yield* quietly(item, object, Stalled.say(resource, current(item.key), controller.name, reason, why))
   })
@@ -296,8 +297,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       const now = monotonicMillis(clock)
       hands.running = undefined
       underWay.delete(item.key)
-      hands.processing?.reconciled(exit)
       metrics.ended(now - run.started)
+      hands.processing?.reconciled(exit)
       const hold = hotLoops.judge(item.key, writes.length === 0 && asksAtOnce(exit) ? atOnce : writes, now)
       // It was taken away by another replica: not a failure of the object.
       if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && !leadership.owns(item.key)) {
@@ -387,7 +388,8 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       // Lost races are normal for a controller; anything else is worth a line in production logs.
       return yield* kube?.reason._tag === "Conflict"
         ? Effect.logDebug(`conflict, retrying in ${delay} ms: ${kube.message}`)
-        : Effect.logWarning(
+        : logFailure(
+          Effect.logWarning,
           `reconcile failed (${item.failures + 1} in a row), retrying in ${delay} ms${remedy(cause)}`,
           cause
         )
@@ -414,35 +416,55 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     }
 
     const over = (exit: Exit.Exit<unknown, unknown>): void => {
-      hands.processing?.end(exit)
+      const { processing } = hands
       hands.processing = undefined
+      processing?.end(exit)
     }
 
     /** A key whose worker is interrupted, for example because the lease was lost, is as unprocessed as before. */
-    const letGo = Effect.suspend(() => {
-      const { running } = hands
-      if (running === undefined) return Effect.sync(() => dropped(Exit.interrupt()))
-      const { fiber, run } = running
-      return Effect.andThen(
-        Fiber.interrupt(fiber),
-        Effect.sync(() => {
-          const exit = fiber.pollUnsafe() ?? Exit.interrupt()
-          hands.processing?.reconciled(exit)
-          underWay.delete(run.item.key)
-          metrics.ended(monotonicMillis(clock) - run.started)
-          dropped(exit)
-        })
-      )
-    })
+    const letGo = (outcome: Settled) =>
+      Effect.suspend(() => {
+        const { running } = hands
+        if (running === undefined) return Effect.sync(() => dropped(outcome, Exit.interrupt()))
+        const { fiber, run } = running
+        return Effect.andThen(
+          Fiber.interrupt(fiber),
+          Effect.sync(() => {
+            const exit = fiber.pollUnsafe() ?? Exit.interrupt()
+            hands.running = undefined
+            underWay.delete(run.item.key)
+            metrics.ended(monotonicMillis(clock) - run.started)
+            hands.processing?.reconciled(exit)
+            dropped(outcome, exit)
+          })
+        )
+      })
 
-    const dropped = (exit: Exit.Exit<unknown, unknown>): void => {
-      if (hands.item !== undefined) giveBack(again)
-      over(exit)
+    const dropped = (outcome: Settled, exit: Exit.Exit<unknown, unknown>): void => {
+      if (hands.item !== undefined) giveBack(outcome)
       endWriting()
+      over(exit)
     }
 
+    /** An error that throws when it is read, by a tracer or a schedule for example, is one object's trouble, too. */
+    const stumbled = (defect: unknown) =>
+      Effect.suspend(() => {
+        const { item } = hands
+        if (item === undefined) return Effect.die(defect)
+        metrics.result("error")
+        metrics.panicked()
+        return Effect.flatMap(queue.retryIn(item.key, { error: defect }), (delay) =>
+          Effect.annotateLogs(
+            Effect.logError(
+              `reconcile failed (${item.failures + 1} in a row), and so did what reads its error`,
+              defect
+            ),
+            annotations(controller, item.key, nextId())
+          ).pipe(Effect.andThen(letGo(delay === undefined ? rest : { _tag: "Retry", delay }))))
+      })
+
     let streak = 0
-    return Effect.onInterrupt(
+    const working: Effect.Effect<void> = Effect.catchDefect(
       Effect.whileLoop({
         while: () => true,
         body: () => {
@@ -453,8 +475,9 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         },
         step: () => {}
       }),
-      () => letGo
+      (defect) => Effect.andThen(stumbled(defect), working)
     )
+    return Effect.onExit(working, () => letGo(again))
 
     function processNext(item: Option.Option<Item>): Effect.Effect<void> {
       return Option.isNone(item) ? Effect.never : process(item.value)

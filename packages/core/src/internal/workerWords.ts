@@ -30,7 +30,16 @@ export const told = (value: unknown): string =>
     ? "a Promise"
     : typeof value === "function"
     ? "a function"
-    : JSON.stringify(value) ?? String(value)
+    : shown(value)
+
+const shown = (value: unknown): string => {
+  try {
+    return JSON.stringify(value) ?? String(value)
+  } catch {
+    // A cycle, a bigint, a getter that throws.
+    return Object.prototype.toString.call(value)
+  }
+}
 
 /** What a reconcile has created and deleted again, and the remedy. */
 export const undone = (writes: ReadonlyArray<Write>): string | undefined => {
