@@ -97,11 +97,15 @@ export interface WatchOptions extends Selection {
 
 export interface GetOptions {
   readonly resourceVersion?: string | undefined
+  /** As for a write. */
   readonly subresource?: string | undefined
 }
 
 export interface WriteOptions {
-  /** `status`, `scale`, …; the object itself if absent. */
+  /**
+   * `status`, `ephemeralcontainers`, …; the object itself if absent. One of another kind, such as `scale`, `token` and
+   * `binding`, takes and returns that kind, as it is, although the types say otherwise.
+   */
   readonly subresource?: string | undefined
   /** Runs admission and validation and returns the result, but stores nothing. */
   readonly dryRun?: boolean | undefined
