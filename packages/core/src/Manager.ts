@@ -134,8 +134,8 @@ export class ControllerRefused extends Data.TaggedError("ControllerRefused")<{
 
 /** A controller that was added to a running manager. */
 export interface Added {
-  /** Completes when its caches are full and its workers run. */
-  readonly ready: Effect.Effect<void>
+  /** Completes when its caches are full and its workers run; fails if a part of the manager fails first. */
+  readonly ready: Effect.Effect<void, Supervisor.PartFailed>
 }
 
 export class Manager extends Context.Service<Manager, {
@@ -383,7 +383,7 @@ const make = Effect.fnUntraced(function*<R>(
           // If it does not start, it leaves nothing behind, and the name is free again.
           Effect.onError(() => Scope.close(scope, Exit.void))
         )
-        return { ready } satisfies Added
+        return { ready: Effect.raceFirst(ready, supervisor.failure) } satisfies Added
       })
       // `start` provides the cached kinds, which are not part of R: see `Controller.make`.
       return added as Effect.Effect<Added, ControllerRefused, Exclude<R, KubeClient> | Scope.Scope>

@@ -145,6 +145,19 @@ describe("Manager.run", () => {
       assert.deepStrictEqual((yield* manager.report).parts, [])
     }))
 
+  it.effect("whoever waits for it learns if the manager fails first", () =>
+    Effect.gen(function*() {
+      const server = new Server(Widget)
+      const manager = yield* operate(server, [])
+      server.fault = () => Effect.die(new Error("a bug in the transport"))
+      const { added } = yield* adding(manager, noting("guest", new Journal()))
+      const waiting = yield* Effect.forkChild(Effect.flip(added.ready))
+      yield* pass("1 hour")
+      const exit = waiting.pollUnsafe()
+      if (exit === undefined || Exit.isFailure(exit)) return assert.fail("it did not fail")
+      assert.include(exit.value.message, "a bug in the transport")
+    }))
+
   it.effect("a name in use is refused, and free again afterwards", () =>
     Effect.gen(function*() {
       const manager = yield* operate(new Server(Widget), [noting("first", new Journal())])
