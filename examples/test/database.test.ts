@@ -97,6 +97,15 @@ it.effect("sets up servers, volumes, connection and credentials, then the databa
     yield* assertQuiet
   }).pipe(Effect.provide(operated)))
 
+it.effect("a password has 24 letters, whatever is drawn", () =>
+  Effect.gen(function*() {
+    for (let i = 0; i < 20; i++) yield* create({ replicas: 1 }, `orders-${i}`)
+    yield* TestClock.adjust("100 millis")
+    const passwords = (yield* all(Secret)).map(({ data }) => atob(data!["DATABASE_PASSWORD"]!))
+    assert.strictEqual(new Set(passwords).size, 20)
+    for (const password of passwords) assert.match(password, /^[A-Za-z2-9]{24}$/)
+  }).pipe(Effect.provide(operated)))
+
 it.effect("upgrades after a backup; an upgrade that fails is rolled back, and not tried again", () =>
   Effect.gen(function*() {
     yield* create()
