@@ -13,7 +13,10 @@
  * collected until the kind is served. A cluster-scoped object with a namespaced owner is never collected. An owner in
  * another namespace counts as gone. Every write has uid and resourceVersion as preconditions.
  *
- * Each change costs a few map operations; nothing is listed, scanned or polled.
+ * Each change costs a few map operations; nothing is listed, scanned or polled. It reads the server's log of changes,
+ * which is ahead of every watch, so it has a client of its own: if its deletions counted at once for the controllers
+ * that share the client in context (see `sim/Informers`), a controller that has not yet seen the deletion of an owner
+ * would make its dependents again, again and again.
  *
  * Not simulated: the Events `OwnerRefInvalidNamespace`.
  *
@@ -29,6 +32,7 @@ import type * as Scope from "effect/Scope"
 import * as Agenda from "./sim/Agenda.ts"
 import type { ApiServer } from "./ApiServer.ts"
 import * as Inventory from "./sim/Inventory.ts"
+import * as TestClient from "./TestClient.ts"
 import {
   awaitsDependents,
   foregroundFinalizer,
@@ -54,8 +58,8 @@ export interface Options {
 }
 
 /** Collects the garbage of the server until the scope closes. */
-export const layerOptions = (options: Options): Layer.Layer<never, never, ApiServer | KubeClient> =>
-  Layer.effectDiscard(Effect.suspend(() => run(options)))
+export const layerOptions = (options: Options): Layer.Layer<never, never, ApiServer> =>
+  Layer.effectDiscard(Effect.suspend(() => run(options))).pipe(Layer.provide(Layer.fresh(TestClient.layer)))
 
 export const layer = layerOptions({})
 

@@ -1,7 +1,8 @@
 import { KubeClient, Patch } from "@effect-operator/core/KubeClient"
+import { Action, Controller, Manager } from "@effect-operator/core"
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Stream } from "effect"
+import { Effect, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { Deployment, ReplicaSet } from "../../src/kinds/apps.v1.ts"
 import { Event, Pod } from "../../src/kinds/core.v1.ts"
@@ -9,6 +10,7 @@ import { ApiServer } from "../../src/testing/ApiServer.ts"
 import * as Kubelet from "../../src/testing/Kubelet.ts"
 import * as PodFacts from "../../src/testing/sim/PodFacts.ts"
 import { scaled } from "../../src/testing/sim/Numbers.ts"
+import * as TestClient from "../../src/testing/TestClient.ts"
 import * as TestCluster from "../../src/testing/TestCluster.ts"
 import { random } from "./support/random.ts"
 
@@ -65,6 +67,37 @@ describe("DeploymentController", () => {
       assert.lengthOf(told, 7)
       assert.match(told[0]!.message!, /^Scaled up replica set web-[a-z0-9]+ from 0 to 3$/)
     }).pipe(Effect.provide(TestCluster.layer())))
+
+  it.effect("makes nothing for a Deployment that another client has deleted, once its watch has shown that", () =>
+    Effect.gen(function*() {
+      const server = yield* ApiServer
+      const unwanted = "example.com/unwanted"
+      const deletes = Controller.make("deletes", {
+        for: Deployment,
+        reconcile: Effect.fnUntraced(function*(deployment) {
+          if (deployment.metadata.annotations?.[unwanted] !== undefined) {
+            yield* KubeClient.use((client) => client.delete(Deployment, deployment))
+          }
+          return Action.done
+        })
+      })
+      yield* Layer.build(Manager.layer([deletes]).pipe(Layer.provide(Layer.fresh(TestClient.layer))))
+      yield* KubeClient.use((client) => client.create(Deployment, body({ replicas: 1 })))
+      yield* TestClock.adjust("1 minute")
+      const made: Array<string | undefined> = []
+      yield* Effect.forkScoped(
+        Stream.runForEach(server.audit, ({ objectRef, verb }) =>
+          Effect.sync(() => {
+            if (verb === "create") made.push(objectRef?.resource)
+          })),
+        { startImmediately: true }
+      )
+      yield* patch({ metadata: { annotations: { [unwanted]: "" } } })
+      yield* TestClock.adjust("1 minute")
+      // The deletion of the ReplicaSet may come through its own watch first.
+      assert.isAtMost(made.filter((resource) => resource === "replicasets").length, 1)
+      assert.deepStrictEqual([...yield* sets, ...yield* pods], [])
+    }).pipe(Effect.scoped, Effect.provide(TestCluster.layer())))
 
   it.effect("is scaled long after its last rollout, when the deadline of that is over", () =>
     Effect.gen(function*() {
