@@ -1,5 +1,6 @@
 /**
- * `Names`: the random part of names that an operator gives: a hash of a random password, or of a uid.
+ * `Names`: the random part of names that an operator gives: a hash of a random password or of a uid, or a UUID or the
+ * beginning of one.
  *
  * Of two runs without faults but with different randomness, each has a family of objects that the other lacks. If those
  * two differ in only one part, that part is random in every run. Such names are in a mask, besides paths:
@@ -17,7 +18,9 @@ export const isName = (masked: string): boolean => masked.startsWith(prefix)
 /** Stands for the random part. */
 const any = "…"
 
-const part = "[a-z0-9]{2,}"
+const uuid = "[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){0,2}-[0-9a-f]{1,4}|(?:-[0-9a-f]{4}){3}-[0-9a-f]{1,12})"
+
+const part = `(?:[a-z0-9]{2,}|${uuid})`
 
 const drawn = new RegExp(`^${part}$`)
 
