@@ -61,12 +61,14 @@ const text = (status: number, message: string): Answer => ({
 
 /** Throws if two hooks have the same name or path, which is a mistake in the program. */
 export const checkDistinct = (hooks: ReadonlyArray<Any>): void => {
-  for (const field of ["path", "name"] as const) {
-    const values = hooks.map((hook) => hook[field])
-    const twice = values.find((value, i) => values.indexOf(value) !== i)
-    if (twice !== undefined) {
+  for (const [i, hook] of hooks.entries()) {
+    for (const other of hooks.slice(0, i)) {
+      const same = (["path", "name"] as const).filter((field) => hook[field] === other[field])
+      if (same.length === 0) continue
       throw new Error(
-        `Webhook: ${field}: ${JSON.stringify(twice)}: two hooks have the same ${field}: give each its own`
+        `Webhook: ${hook.resource.kind}: two hooks have the same ${
+          same.map((field) => `${field} ${JSON.stringify(hook[field])}`).join(" and ")
+        }: give one of them its own \`${same.join("\` and \`")}\``
       )
     }
   }

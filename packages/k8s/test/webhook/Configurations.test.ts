@@ -56,10 +56,14 @@ describe("Configurations", () => {
 
   it("two hooks of one name or path are refused", () => {
     const one = Webhook.validating(Pod, no)
-    assert.throws(() => selectors([one, one]), /path: "\/validate--v1-pod": two hooks have the same path: give each/)
+    assert.throws(
+      () => selectors([one, one]),
+      "Webhook: Pod: two hooks have the same path \"/validate--v1-pod\" and name \"validate.pod.core\": give one of them " +
+        "its own `path` and `name`"
+    )
     assert.throws(
       () => selectors([one, Webhook.validating(Pod, { ...no, path: "/other" })]),
-      /name: "validate.pod.core": two hooks have the same name: give each its own/
+      "Webhook: Pod: two hooks have the same name \"validate.pod.core\": give one of them its own `name`"
     )
   })
 
