@@ -29,6 +29,10 @@ import * as Resource from "./Resource.ts"
 /** The status type of an object type. */
 export type StatusOf<A> = A extends { readonly status?: infer S } ? Exclude<S, undefined> : never
 
+/** A status whose optional fields may be `undefined`, which leaves them out. */
+export type Stated<S> = unknown extends S ? S
+  : { readonly [K in keyof S]: {} extends Pick<S, K> ? S[K] | undefined : S[K] }
+
 /**
  * Writes this status and returns the updated object. Fields that are `undefined` or `null` are left out.
  *
@@ -43,7 +47,7 @@ export type StatusOf<A> = A extends { readonly status?: infer S } ? Exclude<S, u
 export const write = <A extends KubeObject>(
   resource: Resource.Resource<A>,
   object: A,
-  status: StatusOf<A>
+  status: Stated<StatusOf<A>>
 ): Effect.Effect<A, KubeError.KubeError, KubeClient> =>
   Effect.gen(function*() {
     const storedOf = (status: unknown) =>

@@ -43,6 +43,38 @@ it.effect("fields that a projection drops are not written: values of others woul
     assert.lengthOf(requests, 1)
   }))
 
+it.effect("an optional field of a custom kind may be undefined, which leaves it out", () =>
+  Effect.gen(function*() {
+    const Custom = CustomResource.make({
+      group: "test.io",
+      version: "v1",
+      kind: "Custom",
+      spec: Schema.Struct({}),
+      status: Schema.Struct({
+        phase: Schema.String,
+        generation: Schema.optionalKey(Schema.Int)
+      })
+    })
+    const custom = {
+      apiVersion: "test.io/v1",
+      kind: "Custom",
+      metadata: { ...thing({}).metadata, namespace: "default" },
+      spec: {},
+      status: { phase: "Old", generation: 1 }
+    } as const
+    const { client, requests } = over(() => ({ body: { ...custom, status: { phase: "New" } } }))
+    const generation: number | undefined = undefined
+    yield* ObjectStatus.write(Custom, custom, { phase: "New", generation }).pipe(
+      Effect.provideService(KubeClient.KubeClient, client)
+    )
+    assert.deepStrictEqual((requests[0]!.body as ReadonlyArray<unknown>).slice(1), [
+      { op: "add", path: "/status/phase", value: "New" },
+      { op: "remove", path: "/status/generation" }
+    ])
+    // @ts-expect-error: a required field may not
+    void ObjectStatus.write(Custom, custom, { phase: undefined })
+  }))
+
 describe("ObjectStatus.difference", () => {
   it("turns one status into the other, and is empty if they are equal", () => {
     for (let seed = 1; seed <= 5_000; seed++) {
