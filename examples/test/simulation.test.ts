@@ -1,6 +1,7 @@
 import { Manager } from "@effect-operator/core"
 import { example as autoscaler } from "@effect-operator/examples/autoscaler/example"
 import { Autoscaler } from "@effect-operator/examples/autoscaler/resource"
+import type { Pod } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it as test } from "@effect/vitest"
 import { Effect } from "effect"
@@ -67,9 +68,11 @@ describe("simulated examples", () => {
     resource: Autoscaler,
     operator: Manager.layer(autoscaler.controllers),
     desired: (wanted, objects) => {
-      const pods = objects.filter(({ kind }) => kind === "Pod")
+      const pods = objects.filter((object): object is Pod => object.kind === "Pod")
       return pods.length === (wanted?.spec.desiredReplicas ?? 0) &&
-        pods.every(({ metadata }) => metadata.namespace === wanted?.spec.targetNamespace)
+        pods.every(({ metadata, spec }) =>
+          metadata.namespace === wanted?.spec.targetNamespace && spec.containers[0]?.image === wanted.spec.image
+        )
     }
   }, { depth: 1, runs: 24, interleavings: 1, stories: 4 })
 
