@@ -48,11 +48,13 @@ export const webhooks = [
     mutate: ({ object }) => Effect.succeed({ ...object, spec: { failedJobsHistoryLimit: 1, ...object.spec } })
   }),
   Webhook.validating(CronJob, {
-    validate: Effect.fnUntraced(function*({ object: { spec: { schedule } } }) {
+    validate: Effect.fnUntraced(function*({ object }) {
+      const { schedule } = object.spec
       const parsed = Cron.parse(schedule)
-      if (Result.isSuccess(parsed)) return
-      const causes = [{ field: "spec.schedule", reason: "FieldValueInvalid", message: parsed.failure.message }]
-      return yield* Webhook.deny("no CronJob", { causes }) // `field.ErrorList`
+      const faults = Result.isSuccess(parsed)
+        ? []
+        : [Webhook.invalid("spec.schedule", schedule, parsed.failure.message)]
+      yield* Webhook.denyFaults(object, faults) // `field.ErrorList`
     })
   }),
   Webhook.conversion(CronJobs)

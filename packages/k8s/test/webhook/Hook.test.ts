@@ -41,6 +41,30 @@ describe("admission, by the in-memory server", () => {
       assert.isUndefined(other.body["metadata"].annotations)
     }).pipe(Effect.provide(installed())))
 
+  it.effect("faults of fields are told as the server tells its own, all at once; none refuse nothing", () => {
+    const checking = Webhook.validating(Database, {
+      validate: ({ object }) =>
+        Webhook.denyFaults(object, [
+          ...(object.spec.size < 1 ? [Webhook.invalid("spec.size", object.spec.size, "must be at least 1")] : []),
+          ...(object.spec.engine === undefined ? [Webhook.required("spec.engine", "choose one")] : []),
+          ...(object.spec.replicas === 2 ? [Webhook.forbidden("spec.replicas", "must be odd")] : [])
+        ])
+    })
+    return Effect.gen(function*() {
+      assert.strictEqual((yield* send("POST", "a", database("a", { size: 1, engine: "pg" }))).status, 201)
+      const { body, status } = yield* send("POST", "b", database("b", { size: 0, replicas: 2 }))
+      assert.strictEqual(status, 422)
+      const causes = [
+        { reason: "FieldValueInvalid", message: "Invalid value: 0: must be at least 1", field: "spec.size" },
+        { reason: "FieldValueRequired", message: "Required value: choose one", field: "spec.engine" },
+        { reason: "FieldValueForbidden", message: "Forbidden: must be odd", field: "spec.replicas" }
+      ]
+      assert.deepStrictEqual(body["details"].causes, causes)
+      const all = causes.map(({ field, message }) => `${field}: ${message}`).join(", ")
+      assert.include(body["message"], `Database.shop.example.com "b" is invalid: [${all}]`)
+    }).pipe(Effect.provide(installed([checking])))
+  })
+
   it.effect("a denial has its message, reason, code and causes", () =>
     Effect.gen(function*() {
       const refused = yield* send("POST", "forbidden", database("forbidden", { size: 1 }))
