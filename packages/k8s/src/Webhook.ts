@@ -15,8 +15,8 @@
  * const server = Webhook.layer(hooks, { name: "databases", service: { namespace: "databases", name: "webhook" } })
  * ```
  *
- * `Hook` has the declarations, `Faults` the words for what is wrong with a field, `WebhookServer` serves them, `Configurations` registers them with the API server, and
- * `Manifests` deploys all of it.
+ * `Hook` has the declarations, `Faults` the words for what is wrong with a field, `WebhookServer` serves the hooks,
+ * `Configurations` registers them with the API server, and `Manifests` deploys all of it.
  */
 export { install, make as configurations } from "./webhook/Configurations.ts"
 export { denyFaults, duplicate, type Fault, forbidden, invalid, notSupported, required } from "./webhook/Faults.ts"
