@@ -65,10 +65,10 @@ export const checkDistinct = (hooks: ReadonlyArray<Any>): void => {
     for (const other of hooks.slice(0, i)) {
       const same = (["path", "name"] as const).filter((field) => hook[field] === other[field])
       if (same.length === 0) continue
+      const values = same.map((field) => `${field} ${JSON.stringify(hook[field])}`).join(" and ")
+      const own = same.map((field) => `\`${field}\``).join(" and ")
       throw new Error(
-        `Webhook: ${hook.resource.kind}: two hooks have the same ${
-          same.map((field) => `${field} ${JSON.stringify(hook[field])}`).join(" and ")
-        }: give one of them its own \`${same.join("\` and \`")}\``
+        `Webhook: ${hook.resource.kind}: two hooks have the same ${values}: give one of them its own ${own}`
       )
     }
   }
