@@ -147,3 +147,15 @@ export const controllerReference = (owner: KubeObject): OwnerReference => ({
   controller: true,
   blockOwnerDeletion: true
 })
+
+/**
+ * An owner reference without control: the object goes with its last owner, but is no child of this one, which
+ * `Sync.children` would delete if it is not wanted. For objects that somebody else has made (controller-runtime's
+ * SetOwnerReference).
+ */
+export const ownerReference = (owner: KubeObject): OwnerReference => ({
+  apiVersion: owner.apiVersion,
+  kind: owner.kind,
+  name: owner.metadata.name,
+  uid: owner.metadata.uid
+})

@@ -65,4 +65,10 @@ describe("KubeObject", () => {
       blockOwnerDeletion: true
     })
   })
+
+  it("makes an owner reference that leaves control to others", () => {
+    const reference = KubeObject.ownerReference(object)
+    assert.deepStrictEqual(reference, { apiVersion: "apps/v1", kind: "Deployment", name: "a", uid: "u" })
+    assert.isUndefined(KubeObject.controllerOf({ metadata: { ownerReferences: [reference] } }))
+  })
 })
