@@ -5,17 +5,20 @@
  */
 import { isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { hasEnded, hasFailed, isComplete } from "../recording/Ends.ts"
-import { blinds } from "../recording/Fault.ts"
+import { blinds, isEvent } from "../recording/Fault.ts"
 import { precious } from "../recording/Precious.ts"
 import { type Call, cited, type Recording, seen } from "../recording/Recording.ts"
-import { keyOf, name, writes } from "../recording/Writes.ts"
+import { keyOf, name, type Write, writes } from "../recording/Writes.ts"
 import { type Rename, undrawn } from "../state/Renaming.ts"
 import type { Oracle } from "./Oracle.ts"
 
 interface Loss {
+  /** How often the operator deleted it itself. */
   readonly count: number
   readonly call: Call
   readonly key: string
+  /** Whether it only goes with an owner, and people are told that something is wrong. */
+  readonly told: boolean
   /**
    * Jobs that had ended before it in the same step, by the name that every run gives them, and whether they succeeded.
    */
@@ -43,6 +46,32 @@ const endsOf = (
   return jobs
 }
 
+/** Whether the operator tells people, from a given time on, that something has failed. */
+const saysSo = ({ entries }: Recording, since: number): boolean =>
+  entries.some((entry) =>
+    entry.at >= since && (entry._tag === "Log" || entry._tag === "Call" && (
+          isEvent(entry.request.path)
+            ? (entry.object as { readonly type?: string } | undefined)?.type === "Warning"
+            : /\/status$/.test(entry.request.path) && /fail|error|lost/i.test(JSON.stringify(entry.request.body) ?? "")
+        ))
+  )
+
+/**
+ * The data that a write of the operator deletes: the object itself, or what goes with an owner that people have deleted
+ * and the operator lets go, by removing its last finalizer.
+ */
+const lostBy = ({ after, before, call, objects, type }: Write): ReadonlyArray<KubeObject> => {
+  if (call.request.method === "DELETE") {
+    return precious.has(after.kind) && !(before && isTerminating(before)) ? [after] : []
+  }
+  if (type !== "DELETED") return []
+  const { uid } = after.metadata
+  return [...objects.values()].filter(({ kind, metadata: { deletionTimestamp, ownerReferences = [] } }) =>
+    precious.has(kind) && deletionTimestamp === undefined && ownerReferences.length > 0 &&
+    ownerReferences.every((owner) => owner.uid === uid)
+  )
+}
+
 /** The data that the operator deleted, by the name that every run gives it. */
 const losses = (run: Recording): ReadonlyMap<string, Loss> => {
   const found = new Map<string, Loss>()
@@ -60,16 +89,21 @@ const losses = (run: Recording): ReadonlyMap<string, Loss> => {
     rename ??= undrawn(seen(run))
     return keyOf({ ...object, metadata: { ...object.metadata, name: rename(object.metadata.name) } })
   }
-  for (const { after, at, before, call } of writes(run)) {
-    if (fresh.has(after.metadata.uid)) continue
-    if (call.request.method !== "DELETE" || !precious.has(after.kind) || (before && isTerminating(before))) continue
-    const common = commonOf(after)
-    found.set(common, {
-      count: (found.get(common)?.count ?? 0) + 1,
-      call,
-      key: keyOf(after),
-      jobs: endsOf(run, at, commonOf)
-    })
+  for (const write of writes(run)) {
+    const { at, call } = write
+    const released = call.request.method !== "DELETE"
+    for (const lost of lostBy(write)) {
+      if (fresh.has(lost.metadata.uid)) continue
+      const common = commonOf(lost)
+      found.set(common, {
+        count: (found.get(common)?.count ?? 0) + (released ? 0 : 1),
+        call,
+        key: keyOf(lost),
+        // Who gives up and says so leaves it to people.
+        told: released && saysSo(run, run.steps.findLast((begin) => begin <= at) ?? 0),
+        jobs: endsOf(run, at, commonOf)
+      })
+    }
   }
   return found
 }
@@ -81,10 +115,10 @@ export const dataKept: Oracle = {
     const found = losses(run)
     if (found.size === 0) return undefined
     const expected = losses(recording)
-    for (const [common, { call, count, jobs, key }] of found) {
+    for (const [common, { call, count, jobs, key, told }] of found) {
       const wanted = expected.get(common)
       const [failed] = [...wanted?.jobs ?? []].find(([job, succeeds]) => succeeds && jobs.get(job) === false) ?? []
-      if (failed !== undefined) {
+      if (failed !== undefined && !told) {
         return `${key} is deleted although ${failed} has failed; without faults, it is deleted after that has succeeded: ` +
           cited(call)
       }

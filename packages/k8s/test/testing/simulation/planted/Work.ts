@@ -43,6 +43,31 @@ const safe = (isBackedUp: (backup: Job) => boolean) =>
       })
   })
 
+/** Has a volume that goes with it, and stays until there is a backup of that. */
+const held = (isBackedUp: (backup: Job) => boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* KubeClient.KubeClient
+      if ((yield* Cache.get(PersistentVolumeClaim, B.named("data"))) !== undefined) return Action.done
+      const { metadata, spec } = claim(box)
+      const owned = { ...metadata, ownerReferences: [controllerReference(box)] }
+      return yield* B.done(B.unlessThere(it.create(PersistentVolumeClaim, { metadata: owned, spec })))
+    }), {
+    owns: [Job, PersistentVolumeClaim],
+    finalize: (box: B.Box) =>
+      Effect.gen(function*() {
+        const it = yield* KubeClient.KubeClient
+        if ((yield* Cache.get(PersistentVolumeClaim, B.named("data"))) === undefined) return Action.done
+        const backup = yield* Cache.get(Job, B.named("backup"))
+        if (backup === undefined) yield* B.unlessThere(it.create(Job, jobOf(box, "backup", 0)))
+        else if (isBackedUp(backup)) return Action.done
+        else if (B.ends(backup, "Failed")) {
+          yield* B.unlessGone(it.delete(Job, backup, { propagationPolicy: "Background" }))
+        }
+        return Action.requeueAfter("5 seconds")
+      })
+  })
+
 /** A Job that may be tried some times, and what came of it. */
 const tried = (hasFailed: (job: Job) => boolean) =>
   B.boxes((box) =>
@@ -217,6 +242,17 @@ export const planted: ReadonlyArray<B.Planted> = [
       [...B.sized(1), ...B.deleted]
     ),
     right: B.worked("work-backup-right", safe((backup) => B.ends(backup, "Complete")), [...B.sized(1), ...B.deleted]),
+    options: { faults: ["crashAfter", "workFails"] }
+  },
+  {
+    name: "work: a backup that has failed counts as one, and the data goes with its owner",
+    oracle: "no data loss",
+    wrong: B.worked(
+      "work-held-wrong",
+      held((backup) => B.ends(backup, "Complete") || B.ends(backup, "Failed")),
+      [...B.sized(1), ...B.deleted]
+    ),
+    right: B.worked("work-held-right", held((backup) => B.ends(backup, "Complete")), [...B.sized(1), ...B.deleted]),
     options: { faults: ["crashAfter", "workFails"] }
   },
   {
