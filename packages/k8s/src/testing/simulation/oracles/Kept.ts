@@ -52,7 +52,8 @@ const saysSo = ({ entries }: Recording, since: number): boolean =>
     entry.at >= since && (entry._tag === "Log" || entry._tag === "Call" && (
           isEvent(entry.request.path)
             ? (entry.object as { readonly type?: string } | undefined)?.type === "Warning"
-            : /\/status$/.test(entry.request.path) && /fail|error|lost/i.test(JSON.stringify(entry.request.body) ?? "")
+            : entry.request.path.endsWith("/status") &&
+              /fail|error|lost/i.test(JSON.stringify(entry.request.body) ?? "")
         ))
   )
 
