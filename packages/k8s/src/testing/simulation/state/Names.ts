@@ -15,14 +15,13 @@ const prefix = "name "
 /** Whether an entry of a mask is a name rather than a path. */
 export const isName = (masked: string): boolean => masked.startsWith(prefix)
 
-/** Stands for the random part. */
-const any = "…"
-
-const uuid = "[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){0,2}-[0-9a-f]{1,4}|(?:-[0-9a-f]{4}){3}-[0-9a-f]{1,12})"
-
-const part = `(?:[a-z0-9]{2,}|${uuid})`
-
-const drawn = new RegExp(`^${part}$`)
+/** What stands for a random part, and what that may be. `#` is a number at the end of a name (see `Renaming`). */
+const parts = [
+  // The whole or the beginning of a UUID, cut behind its first dash. First, because its last part may look like a number
+  // or a word that the names share.
+  ["…-…", "[0-9a-f]{8}(?:(?:-[0-9a-f]{4}){0,2}-(?:[0-9a-f]{1,4}|#)|(?:-[0-9a-f]{4}){3}-(?:[0-9a-f]{1,12}|#))"],
+  ["…", "[a-z0-9]{2,}"]
+] as const
 
 /** The length of the common prefix of two texts, up to the last separator. */
 const shared = (a: string, b: string): number => {
@@ -39,8 +38,10 @@ const joined = (a: string, b: string): { readonly name: string; readonly same: n
   const begin = shared(a, b)
   const end = shared(reversed(a.slice(begin)), reversed(b.slice(begin)))
   const [one, two] = [a, b].map((text) => text.slice(begin, text.length - end))
-  if (one === two || !drawn.test(one!) || !drawn.test(two!)) return undefined
-  return { name: `${prefix}${a.slice(0, begin)}${any}${a.slice(a.length - end)}`, same: begin + end }
+  if (one === two) return undefined
+  const drawn = parts.find(([, part]) => [one!, two!].every((text) => new RegExp(`^${part}$`).test(text)))
+  if (drawn === undefined) return undefined
+  return { name: `${prefix}${a.slice(0, begin)}${drawn[0]}${a.slice(a.length - end)}`, same: begin + end }
 }
 
 /** Names of families that only one of two runs has. */
@@ -59,9 +60,11 @@ export const differing = (a: Iterable<string>, b: Iterable<string>): ReadonlyArr
 export const common = (mask: ReadonlySet<string>): ((family: string) => string | undefined) | undefined => {
   const names = [...mask].filter(isName).map((masked) => masked.slice(prefix.length))
   if (names.length === 0) return undefined
-  const all = names.map((name) => {
-    const [before, after] = name.split(any).map((text) => text.replace(/[.*]/g, "\\$&"))
-    return [name, new RegExp(`^${before}${part}${after}$`)] as const
-  })
+  const all = parts.flatMap(([any, part], at) =>
+    names.filter((name) => parts.findIndex(([any]) => name.includes(any)) === at).map((name) => {
+      const [before, after] = name.split(any).map((text) => text.replace(/[.*]/g, "\\$&"))
+      return [name, new RegExp(`^${before}${part}${after}$`)] as const
+    })
+  )
   return (family) => all.find(([, pattern]) => pattern.test(family))?.[0]
 }

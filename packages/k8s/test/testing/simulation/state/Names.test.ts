@@ -13,19 +13,29 @@ const mask = (a: string, b: string) => new Set(differing([`Pod default/${a}`], [
 describe("Names", () => {
   it("a hash, a UUID and the beginning of a UUID are random parts of names", () => {
     for (
-      const [before, [one, other, third], after] of [
-        ["web-", ["7d9f8", "c2b41", "0aa1f"], "-x"],
-        ["web-", uuids, ""],
-        ["web-", uuids, "-end"],
-        ["web-", uuids.map((text) => text.slice(0, 10)), ""],
-        ["web-", uuids.map((text) => text.slice(0, 16)), ""]
+      const [before, [one, other, third], after, any] of [
+        ["web-", ["7d9f8", "c2b41", "0aa1f"], "-x", "…"],
+        ["web-", uuids, "", "…-…"],
+        ["web-", uuids, "-end", "…-…"],
+        ["web-", uuids.map((text) => text.slice(0, 10)), "", "…-…"],
+        ["web-", uuids.map((text) => text.slice(0, 16)), "", "…-…"],
+        // A number at the end of a name is written so.
+        ["web-", ["1bba7b14-#", "c7eaa092-a", "0e0e0e0e-#"], "", "…-…"]
       ] as const
     ) {
-      const name = `Pod default/${before}…${after}`
+      const name = `Pod default/${before}${any}${after}`
       const found = mask(`${before}${one!}${after}`, `${before}${other!}${after}`)
       assert.deepStrictEqual([...found], [`name ${name}`])
       assert.strictEqual(common(found)!(`Pod default/${before}${third!}${after}`), name)
     }
+  })
+
+  it("where a UUID is cut at a number in some names and at a letter in others, all of them have one name", () => {
+    const found = new Set([...mask("web-1bba7b14-#", "web-0e0e0e0e-#"), ...mask("web-1bba7b14-#", "web-c7eaa092-a")])
+    for (const name of ["web-aaaaaaaa-#", "web-bbbbbbbb-b"]) {
+      assert.strictEqual(common(found)!(`Pod default/${name}`), "Pod default/web-…-…")
+    }
+    assert.isUndefined(common(found)!("Pod default/web-blue"))
   })
 
   it("other names that differ are different", () => {
