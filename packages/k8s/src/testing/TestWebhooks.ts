@@ -62,6 +62,8 @@ export const install = (webhooks: Webhooks): Effect.Effect<void, KubeError, Kube
 /** Serves the hooks until the scope closes. A layer that cannot be built is a defect. */
 export const serve = (webhooks: Webhooks): Effect.Effect<void, never, ApiServer | KubeClient | Scope.Scope> =>
   Effect.gen(function*() {
+    // A program without hooks has no metrics of any.
+    if (hooksOf(webhooks).length === 0) return
     const listen = yield* InProcess.make(yield* ApiServer)
     const needed = isServed(webhooks) ? webhooks.layer : Layer.empty
     const context = yield* Effect.orDie(Layer.build(needed))
