@@ -10,6 +10,8 @@
  *
  * Most keys write once and rest: what a key wrote is digested only if it writes again in time, and forgotten otherwise.
  */
+import * as Exit from "effect/Exit"
+import type { Action } from "../Action.ts"
 import type { Write } from "../Client.ts"
 import { keyString, type KubeObject } from "../KubeObject.ts"
 
@@ -27,6 +29,16 @@ export const defaults = {
 
 /** A write, or a text for what counts as one. */
 export type Sign = Write | string
+
+/** What a reconcile that does nothing but request another run at once counts as writing. */
+const atOnce: ReadonlyArray<Sign> = ["another run at once"]
+
+const asksAtOnce = (exit: Exit.Exit<Action, unknown>): boolean =>
+  Exit.isSuccess(exit) && (exit.value._tag === "Requeue" || exit.value._tag === "RequeueAfter" && exit.value.delay < 1)
+
+/** What a reconcile that ended so counts as writing. */
+export const signsOf = (writes: ReadonlyArray<Write>, exit: Exit.Exit<Action, unknown>): ReadonlyArray<Sign> =>
+  writes.length === 0 && asksAtOnce(exit) ? atOnce : writes
 
 interface Trail {
   /** What it wrote first, until it writes again. */

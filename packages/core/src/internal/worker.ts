@@ -32,14 +32,15 @@ import { ReconcileTimeout, Terminal } from "../Reconciler.ts"
 import type { Settled, WorkQueue } from "../WorkQueue.ts"
 import * as Crossing from "./crossing.ts"
 import type { Deadlines } from "./Deadlines.ts"
-import { digest, HotLoop, type Sign } from "./HotLoop.ts"
+import { digest, HotLoop, signsOf } from "./HotLoop.ts"
 import { logFailure } from "./logFailure.ts"
 import { monotonicMillis } from "./monotonic.ts"
 import type { ControllerTracing, Processing } from "./tracing.ts"
 import type { OwnWrites } from "./OwnWrites.ts"
+import { meant, runnable } from "./runnable.ts"
 import * as Stalled from "./stalled.ts"
 import * as Vanished from "./Vanished.ts"
-import { annotations, messageOf, remedy, told, undone } from "./workerWords.ts"
+import { annotations, messageOf, remedy, undone } from "./workerWords.ts"
 
 export interface Options<R> {
   readonly controller: Controller<R>
@@ -99,23 +100,6 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
   /** What keys failed with last, for as long as the queue counts their failures. */
   const causes = new Map<string, Cause.Cause<unknown>>()
 
-  /** What types would have rejected is a defect of the user's code, reported as such, and stops nothing else. */
-  const runnable = <A, E, RR>(what: string, effect: Effect.Effect<A, E, RR>): Effect.Effect<A, E, RR> =>
-    Effect.isEffect(effect) ? effect : Effect.die(
-      new TypeError(
-        `${what} of controller ${controller.name} returned ${told(effect)}: it must return an Effect ` +
-          `(wrap a function that returns a Promise in Effect.promise(() => ...))`
-      )
-    )
-
-  const meant = (exit: Exit.Exit<Action.Action, unknown>): Exit.Exit<Action.Action, unknown> =>
-    Exit.isFailure(exit) || Action.isAction(exit.value) ? exit : Exit.die(
-      new TypeError(
-        `reconcile or finalize of controller ${controller.name} ended with ${told(exit.value)}: it must end with ` +
-          `Action.done, Action.awaitChange, Action.requeue or Action.requeueAfter("30 seconds")`
-      )
-    )
-
   const attempt = (run: Run): Effect.Effect<Action.Action, unknown, R | KubeClient> =>
     admit === undefined ? worked(run) : Effect.map(
       admit(run.object, timed(worked(run))),
@@ -139,16 +123,16 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
       if (isTerminating(object)) {
         if (finalize === undefined || !Finalizer.has(object, finalize.finalizer)) return Effect.succeed(Action.done)
         return Effect.tap(
-          runnable("finalize", finalize.run(object, context)),
+          runnable(controller, "finalize", finalize.run(object, context)),
           (action) => action?._tag === "Done" ? Finalizer.remove(resource, object, finalize.finalizer) : Effect.void
         )
       }
       if (finalize === undefined || Finalizer.has(object, finalize.finalizer)) {
-        return runnable("reconcile", controller.reconcile(object, context))
+        return runnable(controller, "reconcile", controller.reconcile(object, context))
       }
       return Effect.flatMap(Finalizer.add(resource, object, finalize.finalizer), (guarded) => {
         ownWrites.wrote(item.key, guarded.metadata.resourceVersion)
-        return runnable("reconcile", controller.reconcile(guarded, context))
+        return runnable(controller, "reconcile", controller.reconcile(guarded, context))
       })
     })
 
@@ -292,14 +276,14 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
     })
 
     const ended = (run: Run, came: Exit.Exit<Action.Action, unknown>): Effect.Effect<void> => {
-      const exit = meant(came)
+      const exit = meant(controller, came)
       const { item, writes } = run
       const now = monotonicMillis(clock)
       hands.running = undefined
       underWay.delete(item.key)
       metrics.ended(now - run.started)
       hands.processing?.reconciled(exit)
-      const hold = hotLoops.judge(item.key, writes.length === 0 && asksAtOnce(exit) ? atOnce : writes, now)
+      const hold = hotLoops.judge(item.key, signsOf(writes, exit), now)
       // It was taken away by another replica: not a failure of the object.
       if (Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && !leadership.owns(item.key)) {
         giveBack(done)
@@ -509,12 +493,6 @@ const flat = <R>(context: Context.Context<R>): Context.Context<R> => Context.mak
 
 /** Whether an effect has already completed. */
 const isExit = <A, E, R>(effect: Effect.Effect<A, E, R>): effect is Exit.Exit<A, E> => Exit.isExit(effect)
-
-/** What a reconcile counts as writing if it does nothing but request another run at once. */
-const atOnce: ReadonlyArray<Sign> = ["another run at once"]
-
-const asksAtOnce = (exit: Exit.Exit<Action.Action, unknown>): boolean =>
-  Exit.isSuccess(exit) && (exit.value._tag === "Requeue" || exit.value._tag === "RequeueAfter" && exit.value.delay < 1)
 
 const again = { _tag: "Again", delay: 0 } as const
 const done = { _tag: "Done" } as const
