@@ -182,7 +182,8 @@ export const watchOf = (kind: Selected): Watch.Watch => "resource" in kind ? kin
 
 type ResourceOf<S> = S extends Watch.Watch<infer R> ? R : S extends Resource.Any ? S : never
 
-type CachedEach<Id> = Id extends string ? Cached<Id> : never
+/** Distributes over a union of ids: one service for each that is known. */
+export type CachedEach<Id> = Id extends string ? string extends Id ? never : Cached<Id> : never
 
 /**
  * Caches kinds for code that is not a controller: webhook hooks, handlers of an API service, a program of its own.

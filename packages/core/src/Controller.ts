@@ -17,7 +17,7 @@ import * as Effect from "effect/Effect"
 import type * as Schedule from "effect/Schedule"
 import type * as Stream from "effect/Stream"
 import type * as Action from "./Action.ts"
-import type { Cached } from "./Cache.ts"
+import type { Cached, CachedEach } from "./Cache.ts"
 import * as Finalizer from "./Finalizer.ts"
 import type { KubeClient } from "./KubeClient.ts"
 import type { KubeObject } from "./KubeObject.ts"
@@ -139,9 +139,6 @@ export interface Controller<out R = never> {
 /** Requires that a retry schedule accepts every possible error. */
 type Knows<E, RI> = [Retried<E>] extends [RI] ? unknown
   : { readonly retry?: Schedule.Schedule<unknown, Retried<E>> | undefined }
-
-/** Distributes over a union of ids: one requirement for each that is known. */
-type CachedEach<Id> = Id extends string ? string extends Id ? never : Cached<Id> : never
 
 /** What a controller needs besides a client and the kinds it declares. */
 export type RequirementsOf<C> = C extends Controller<infer R> ? R : never

@@ -439,9 +439,10 @@ export const make = <R>(options: Options<R>): Effect.Effect<void, never, R | Kub
         metrics.panicked()
         return Effect.flatMap(queue.retryIn(item.key, { error: defect }), (delay) =>
           Effect.annotateLogs(
-            Effect.logError(
+            logFailure(
+              Effect.logError,
               `reconcile failed (${item.failures + 1} in a row), and so did what reads its error`,
-              defect
+              Cause.die(defect)
             ),
             annotations(controller, item.key, nextId())
           ).pipe(Effect.andThen(letGo(delay === undefined ? rest : { _tag: "Retry", delay }))))

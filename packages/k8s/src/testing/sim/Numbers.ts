@@ -1,14 +1,11 @@
 /** `Numbers`: counts and percentages in workloads, and statuses as Go encodes them. */
+import * as KubeSchema from "@effect-operator/core/KubeSchema"
 import type { IntOrString } from "../../kinds/common.ts"
 
 /** A count, or a percentage of a total; 0 if it is neither. */
 export const scaled = (value: IntOrString | undefined, total: number, round: "up" | "down"): number => {
-  if (value === undefined) return 0
-  if (typeof value === "number") return value
-  const percent = /^(\d+)%$/.exec(value)
-  if (percent === null) return 0
-  const exact = Number(percent[1]) * total / 100
-  return round === "up" ? Math.ceil(exact) : Math.floor(exact)
+  if (value === undefined || (typeof value === "string" && !/^\d+%$/.test(value))) return 0
+  return KubeSchema.scaled(value, total, round)
 }
 
 /** A status without counts of 0, which Go omits, except for those it always includes. */

@@ -35,8 +35,8 @@ export const complete = <A, E>(world: World, program: Effect.Effect<A, E>): A =>
 type Installed = Pick<Scenario, "resources" | "webhooks">
 
 /** Serves conversions and hooks until the scope closes. What a hook logs, its caller gets as its response, too. */
-export const served = ({ resources, webhooks }: Installed) =>
-  Effect.andThen(Declared.serve(resources), webhooks === undefined ? Effect.void : TestWebhooks.serve(webhooks)).pipe(
+export const served = ({ resources, webhooks = [] }: Installed) =>
+  Effect.andThen(Declared.serve(resources), TestWebhooks.serve(webhooks)).pipe(
     Effect.provideService(References.MinimumLogLevel, "None")
   )
 
@@ -49,10 +49,7 @@ export const imageOf = ({ resources, webhooks }: Installed): Image => {
   let image = known.get(webhooks)
   if (image === undefined) {
     const world = new World({ seed: 0, interleaving: 0 })
-    const install = Effect.andThen(
-      Declared.install(resources),
-      webhooks === undefined ? Effect.void : TestWebhooks.install(webhooks)
-    )
+    const install = Effect.andThen(Declared.install(resources), TestWebhooks.install(webhooks ?? []))
     image = complete(
       world,
       Effect.andThen(install, ApiServer.use((server) => server.image)).pipe(
