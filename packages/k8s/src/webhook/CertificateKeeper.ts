@@ -3,8 +3,9 @@
  *
  * All replicas do the same: they serve the certificate in the Secret, and take the next step of the `Keyring` when it
  * is due. If two take it at once, they write the same resourceVersion or create the same Secret; one is refused, reads
- * what the other wrote, and serves that. A step that relies on every client's trust is taken only once the bundle is in
- * all existing webhook configurations.
+ * what the other wrote, and serves that. A step that relies on every client's trust is taken only once the bundle has
+ * been in all existing webhook configurations for the `overlap`, as seen by the replica that takes it: API servers learn
+ * of it after that.
  *
  * It never ends and never gives up: failures are logged, counted and retried. Nothing is served until there is a
  * certificate; an existing one stays in use while the API server is unreachable.
@@ -62,6 +63,17 @@ export const make = Effect.fnUntraced(function*(
   const injector = yield* CaBundle.make(informers, client, targets, reachable, stir)
   const key = `${secret.namespace}/${secret.name}`
   let trouble: string | undefined
+  /** The bundle that is in all configurations, and since when it has been seen there, in milliseconds. */
+  let trusted: { readonly bundle: string; readonly since: number } | undefined
+
+  /** Puts the bundle into all configurations. Returns since when it has been in all of them, if it is. */
+  const inject = Effect.fnUntraced(function*(bundle: string) {
+    const isEverywhere = yield* injector.inject(bundle)
+    const now = yield* Clock.currentTimeMillis
+    if (!isEverywhere) trusted = undefined
+    else if (trusted?.bundle !== bundle) trusted = { bundle, since: now }
+    return trusted?.since
+  })
 
   /** Reads the keyring in the Secret, and uses it from now on. */
   const load = Effect.gen(function*() {
@@ -96,12 +108,13 @@ export const make = Effect.fnUntraced(function*(
   /** Checks everything once. Returns the time until the next check, in milliseconds. */
   const look = Effect.gen(function*() {
     const { keyring, stored } = yield* load
-    const trusted = keyring === undefined || (yield* injector.inject(Keyring.bundle(keyring)))
+    const since = keyring === undefined ? undefined : yield* inject(Keyring.bundle(keyring))
     const now = yield* Clock.currentTimeMillis
-    const step = Keyring.plan(keyring, now, policy)
+    const step = Keyring.plan(keyring, now, policy, since)
     trouble = undefined
-    if (step._tag === "Keep") return trusted ? Math.max(0, step.until - now) : Duration.toMillis(defaults.retry)
-    if ("settled" in step && !trusted) return Duration.toMillis(defaults.retry)
+    if (step._tag === "Keep") {
+      return Math.max(0, Math.min(step.until - now, since === undefined ? Duration.toMillis(defaults.retry) : Infinity))
+    }
     yield* Effect.logInfo(`certificates of ${key}: ${Keyring.deed[step._tag]}: ${step.why}`)
     yield* store(stored, yield* Keyring.perform(step, keyring, now, policy))
     return 0

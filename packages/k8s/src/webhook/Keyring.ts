@@ -53,14 +53,9 @@ export type Step =
   /** Replace everything: nothing can be reused. */
   | { readonly _tag: "Make"; readonly why: string }
   | { readonly _tag: "AddAuthority"; readonly why: string }
-  /** `settled`: only if the bundle is trusted everywhere. `also`: hosts besides those of the policy. */
-  | {
-    readonly _tag: "Issue"
-    readonly why: string
-    readonly settled?: true
-    readonly also?: ReadonlyArray<string>
-  }
-  | { readonly _tag: "DropAuthorities"; readonly why: string; readonly settled: true }
+  /** `also`: hosts besides those of the policy. */
+  | { readonly _tag: "Issue"; readonly why: string; readonly also?: ReadonlyArray<string> }
+  | { readonly _tag: "DropAuthorities"; readonly why: string }
 
 export const secretType = "kubernetes.io/tls"
 export const annotation = "webhook.effect-operator.dev/changed-at"
@@ -95,8 +90,16 @@ const hostsOf = ({ subjectAltName = "" }: NodeCrypto.X509Certificate): ReadonlyA
 const signs = (authority: NodeCrypto.X509Certificate, certificate: NodeCrypto.X509Certificate): boolean =>
   certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
 
-/** The next step for a keyring. */
-export const plan = (keyring: Keyring | undefined, now: number, policy: Policy): Step => {
+/**
+ * The next step for a keyring. `trustedSince`: since when its bundle has been seen to be configured everywhere;
+ * undefined if it is not, or cannot be seen. The steps that rely on that wait for an `overlap` after it.
+ */
+export const plan = (
+  keyring: Keyring | undefined,
+  now: number,
+  policy: Policy,
+  trustedSince: number | undefined
+): Step => {
   if (keyring === undefined) return { _tag: "Make", why: "there are no certificates" }
   const authorities = keyring.authorities.map((pem) => new NodeCrypto.X509Certificate(pem))
   const serving = new NodeCrypto.X509Certificate(keyring.serving.certPem)
@@ -119,16 +122,18 @@ export const plan = (keyring: Keyring | undefined, now: number, policy: Policy):
     return { _tag: "Issue", why: `the certificate does not name ${missing}`, also: hostsOf(serving) }
   }
 
-  const settled = keyring.changedAt + millis(policy.overlap ?? defaults.overlap)
+  const settled = trustedSince === undefined
+    ? Infinity
+    : Math.max(keyring.changedAt, trustedSince) + millis(policy.overlap ?? defaults.overlap)
   if (signer !== newest) {
     return now >= settled
-      ? { _tag: "Issue", why: "the new authority has had time to become trusted", settled: true }
+      ? { _tag: "Issue", why: "the new authority has had time to become trusted" }
       : { _tag: "Keep", until: settled }
   }
   if (now >= renewal(newest)) return { _tag: "AddAuthority", why: "the authority is about to expire" }
   if (now >= renewal(serving)) return { _tag: "Issue", why: "the certificate is about to expire" }
   if (authorities.length > 1 && now >= settled) {
-    return { _tag: "DropAuthorities", why: "certificates of the old authority are no longer in use", settled: true }
+    return { _tag: "DropAuthorities", why: "certificates of the old authority are no longer in use" }
   }
   return {
     _tag: "Keep",

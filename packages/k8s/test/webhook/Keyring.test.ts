@@ -8,12 +8,16 @@ const day = 24 * hour
 const start = Date.UTC(2026, 0, 1)
 const policy: Keyring.Policy = { hosts: ["webhooks.shop.svc", "127.0.0.1"] }
 
+/** The next step where every change is seen to be configured as soon as it is made. */
+const plan = (keyring: Keyring.Keyring | undefined, now: number, by: Keyring.Policy) =>
+  Keyring.plan(keyring, now, by, keyring?.changedAt)
+
 const step = (keyring: Keyring.Keyring | undefined, now: number, by = policy) =>
   Effect.gen(function*() {
-    const plan = Keyring.plan(keyring, now, by)
-    return plan._tag === "Keep"
+    const next = plan(keyring, now, by)
+    return next._tag === "Keep"
       ? undefined
-      : { tag: plan._tag, keyring: yield* Keyring.perform(plan, keyring, now, by) }
+      : { tag: next._tag, keyring: yield* Keyring.perform(next, keyring, now, by) }
   })
 
 const made = Effect.map(step(undefined, start), (made) => made!.keyring)
@@ -38,8 +42,8 @@ describe("Keyring", () => {
       const certificate = new X509Certificate(keyring.serving.certPem)
       assert.strictEqual(certificate.subjectAltName, "DNS:webhooks.shop.svc, IP Address:127.0.0.1")
       assert.isTrue(trusts(keyring, keyring, start))
-      assert.deepStrictEqual(Keyring.plan(keyring, start, policy), { _tag: "Keep", until: start + 60 * day })
-      assert.strictEqual(Keyring.plan(keyring, start + 60 * day, policy)._tag, "Issue")
+      assert.deepStrictEqual(plan(keyring, start, policy), { _tag: "Keep", until: start + 60 * day })
+      assert.strictEqual(plan(keyring, start + 60 * day, policy)._tag, "Issue")
     }))
 
   it.effect(
@@ -51,17 +55,17 @@ describe("Keyring", () => {
         const seen = new Set<string>()
         let steps = 0
         while (now < start + 3650 * day) {
-          const plan = Keyring.plan(keyring, now, policy)
-          if (plan._tag === "Keep") {
-            assert.isAbove(plan.until, now)
-            now = plan.until
+          const due = plan(keyring, now, policy)
+          if (due._tag === "Keep") {
+            assert.isAbove(due.until, now)
+            now = due.until
             continue
           }
-          const next = yield* Keyring.perform(plan, keyring, now, policy)
+          const next = yield* Keyring.perform(due, keyring, now, policy)
           // The API server knows the old bundle and a replica shows the new certificate, and the other way round.
-          assert.isTrue(trusts(keyring, next, now), `${plan._tag}: the new certificate under the old bundle`)
-          assert.isTrue(trusts(next, keyring, now), `${plan._tag}: the old certificate under the new bundle`)
-          seen.add(plan._tag)
+          assert.isTrue(trusts(keyring, next, now), `${due._tag}: the new certificate under the old bundle`)
+          assert.isTrue(trusts(next, keyring, now), `${due._tag}: the old certificate under the new bundle`)
+          seen.add(due._tag)
           keyring = next
           steps += 1
           assert.isAtMost(keyring.authorities.length, 2)
@@ -86,13 +90,35 @@ describe("Keyring", () => {
       const authority = (yield* step(two.keyring, at + 2000, short))!
       assert.strictEqual(authority.tag, "AddAuthority")
       const settled = at + 2000 + 300_000
-      assert.deepStrictEqual(Keyring.plan(authority.keyring, at + 3000, short), { _tag: "Keep", until: settled })
+      assert.deepStrictEqual(plan(authority.keyring, at + 3000, short), { _tag: "Keep", until: settled })
       const issued = (yield* step(authority.keyring, settled, short))!
       assert.strictEqual(issued.tag, "Issue")
-      assert.strictEqual(Keyring.plan(issued.keyring, settled + 1000, short)._tag, "Keep")
+      assert.strictEqual(plan(issued.keyring, settled + 1000, short)._tag, "Keep")
       const dropped = (yield* step(issued.keyring, settled + 300_000, short))!
       assert.strictEqual(dropped.tag, "DropAuthorities")
       assert.lengthOf(dropped.keyring.authorities, 1)
+    }))
+
+  it.effect("the overlap counts from when everybody is seen to trust; what cannot wait does not", () =>
+    Effect.gen(function*() {
+      const now = start + 500 * day
+      const renewed = (yield* step(yield* made, now))!.keyring
+      const added = (yield* step(renewed, now))!
+      assert.strictEqual(added.tag, "AddAuthority")
+      const late = now + day
+      assert.deepStrictEqual(Keyring.plan(added.keyring, late, policy, undefined), { _tag: "Keep", until: Infinity })
+      assert.deepStrictEqual(Keyring.plan(added.keyring, late, policy, late), { _tag: "Keep", until: late + 300_000 })
+      const issued = (yield* step(added.keyring, late))!
+      assert.strictEqual(issued.tag, "Issue")
+      const renewal = late + 60 * day
+      assert.deepStrictEqual(Keyring.plan(issued.keyring, late + day, policy, undefined), {
+        _tag: "Keep",
+        until: renewal
+      })
+      assert.strictEqual(Keyring.plan(issued.keyring, late + day, policy, late)._tag, "DropAuthorities")
+      for (const keyring of [issued.keyring, added.keyring]) {
+        assert.strictEqual(Keyring.plan(keyring, now + 91 * day, policy, undefined)._tag, "Issue")
+      }
     }))
 
   it.effect("another host, an expired certificate and a foreign one are mended at once", () =>
@@ -100,14 +126,14 @@ describe("Keyring", () => {
       const keyring = yield* made
       const other = yield* made
       const moved = { ...policy, hosts: [...policy.hosts, "hooks.example.org"] }
-      assert.deepStrictEqual(Keyring.plan(keyring, start, moved), {
+      assert.deepStrictEqual(plan(keyring, start, moved), {
         _tag: "Issue",
         why: "the certificate does not name hooks.example.org",
         also: policy.hosts
       })
-      assert.strictEqual(Keyring.plan(keyring, start + 91 * day, policy)._tag, "Issue")
-      assert.strictEqual(Keyring.plan(keyring, start + 731 * day, policy)._tag, "Make")
-      assert.strictEqual(Keyring.plan({ ...keyring, serving: other.serving }, start, policy)._tag, "Issue")
+      assert.strictEqual(plan(keyring, start + 91 * day, policy)._tag, "Issue")
+      assert.strictEqual(plan(keyring, start + 731 * day, policy)._tag, "Make")
+      assert.strictEqual(plan({ ...keyring, serving: other.serving }, start, policy)._tag, "Issue")
     }))
 
   it.effect("replicas that disagree about the hosts agree on a certificate with all of them", () =>
@@ -138,7 +164,7 @@ describe("Keyring", () => {
       for (const now of [start, start + 3 * day]) {
         assert.isTrue(trusts(anew.keyring, anew.keyring, now))
         assert.strictEqual(
-          Keyring.plan(anew.keyring, now, policy)._tag,
+          plan(anew.keyring, now, policy)._tag,
           "Keep",
           "and stays, for whoever made the other, too"
         )
@@ -154,7 +180,7 @@ describe("Keyring", () => {
       assert.isTrue(trusts(another.keyring, keyring, start))
       const strange = (yield* step(undefined, start - day))!.keyring.serving
       assert.strictEqual(
-        Keyring.plan({ ...added, serving: strange }, start, policy)._tag,
+        plan({ ...added, serving: strange }, start, policy)._tag,
         "Make",
         "there is nothing good"
       )
@@ -162,7 +188,7 @@ describe("Keyring", () => {
       assert.isTrue(trusts(another.keyring, signing.keyring, start + 300_000))
       // An hour ahead is within what every certificate allows for.
       const little = (yield* step(undefined, start + hour))!.keyring
-      assert.strictEqual(Keyring.plan(little, start, policy)._tag, "Keep")
+      assert.strictEqual(plan(little, start, policy)._tag, "Keep")
     }))
 
   it.effect("a certificate holds no longer than its authority, and has a name that fits, however long its host's is", () =>
