@@ -118,7 +118,7 @@ it.effect("the CronJob of docs/coming-from.md is written in either version, with
       Layer.provideMerge(TestCluster.layer({ resources: [Cron.CronJobs] }))
     )
   ))
-}, 60_000)
+})
 
 it.effect("the Documents of docs/coming-from.md are hidden, told of, and tried again", () =>
   Effect.gen(function*() {

@@ -68,7 +68,7 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("from its 
         for (const dry of [["--dry-run=server"], []]) {
           assert.notMatch(yield* kubectl("apply", ...dry, "-f", file), /warn|deprecat/i)
         }
-      }), 120_000)
+      }))
   }
 
   it.effect("who may edit or view a namespace may do so with the custom objects in it", () =>
@@ -87,7 +87,7 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("from its 
         assert.strictEqual(edit.get(plural), "get list watch create update patch delete deletecollection", plural)
         assert.strictEqual(view.get(plural), "get list watch", plural)
       }
-    }), 120_000)
+    }))
 
   for (const example of examples) {
     it.effect(

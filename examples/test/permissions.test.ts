@@ -37,6 +37,6 @@ describe("under the permissions of its manifests, as its own service account", (
         assert.deepStrictEqual(unused.map(({ resource, verb }) => `${verb} ${resource}`), unneeded[example.name] ?? [])
       }).pipe(
         Effect.provide(Layer.provideMerge(TestApiServices.layer, TestCluster.layer(example)))
-      ), 30_000)
+      ))
   }
 })

@@ -77,8 +77,7 @@ it.live(
         name: "web"
       })
       assert.match(finished.reconcileID, /^[0-9a-f]{12}-[0-9a-f]{8}$/)
-    }).pipe(Effect.provide(cluster)),
-  120_000
+    }).pipe(Effect.provide(cluster))
 )
 
 it.live("a setting that is none ends it at once, and the log says which", () =>
@@ -89,4 +88,4 @@ it.live("a setting that is none ends it at once, and the log says which", () =>
     const { code } = yield* operator.exited.pipe(Effect.timeout("20 seconds"))
     assert.strictEqual(code, 1)
     assert.include(operator.output(), "EFFECT_OPERATOR_CONCURRENCY")
-  }), 60_000)
+  }))

@@ -392,7 +392,6 @@ describe("Cache.changes", () => {
             assert.sameDeepMembers([...(yield* run(Cache.list(Part)))], [...expected], `SEED=${seed}`)
           }))
         }
-      }),
-    60_000
+      })
   )
 })

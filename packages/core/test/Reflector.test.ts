@@ -589,5 +589,5 @@ describe("Reflector", () => {
           assert.strictEqual((yield* reflected.status)._tag, "Live", `SEED=${seed}`)
         })).pipe(Random.withSeed(String(seed)))
       }
-    }), 30_000)
+    }))
 })

@@ -672,8 +672,7 @@ describe("Ring", () => {
             }))
           )
         }
-      }).pipe(silent),
-    120_000
+      }).pipe(silent)
   )
 
   it("refuses by name what it cannot share out", () => {

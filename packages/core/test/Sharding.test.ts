@@ -285,8 +285,7 @@ describe("Sharding", () => {
         yield* Effect.forkChild(a.stop)
         yield* pass("1 minute")
         yield* c.stop
-      }),
-    20_000
+      })
   )
 
   it.effect("a write of a replica that has lost its lease is not sent, whatever delays it", () =>

@@ -322,7 +322,6 @@ describe("electionState: schedules", () => {
         if (fault !== undefined) return assert.fail(`seed ${seed}: two writers: ${fault}`)
       }
       assert.isAbove(handovers, 20_000)
-    },
-    120_000
+    }
   )
 })

@@ -8,6 +8,8 @@ repository="$PWD"
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 export npm_config_audit=false npm_config_fund=false npm_config_prefer_offline=true npm_config_update_notifier=false
+# Or `npm run --silent` hides what is wrong in the commands below.
+unset npm_config_loglevel
 
 run() {
   if "$@" > "$folder/log" 2>&1; then echo "ok      $*"; else

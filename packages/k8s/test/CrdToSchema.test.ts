@@ -111,7 +111,7 @@ describe("crdToSchema", () => {
     Effect.gen(function*() {
       const { code, output } = yield* run(bin("tsc"), ["-p", "."], yield* generated)
       assert.strictEqual(code, 0, output)
-    }).pipe(Effect.scoped), 120_000)
+    }).pipe(Effect.scoped))
 
   it.live(
     "decodes what the servers of these definitions take",
@@ -149,8 +149,7 @@ describe("crdToSchema", () => {
           }
           assert.isAbove(decoded, 0, project)
         }
-      }).pipe(Effect.scoped),
-    120_000
+      }).pipe(Effect.scoped)
   )
 
   it.live(
@@ -169,8 +168,7 @@ describe("crdToSchema", () => {
             assert.deepStrictEqual(said(after), said({ ...before, storage: true }), told)
           }
         }
-      }).pipe(Effect.scoped),
-    120_000
+      }).pipe(Effect.scoped)
   )
 
   it("says what a kind has besides, and names one of small letters as types are named", () => {

@@ -161,5 +161,5 @@ describe("Dispatcher", () => {
       yield* Effect.sleep("1100 millis")
       yield* look
       assert.include((yield* Effect.flip(client.get(ConfigMap, key))).message, "is not signed by the expected CA")
-    }), 20_000)
+    }))
 })

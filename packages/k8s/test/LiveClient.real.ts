@@ -200,7 +200,7 @@ layer(ControlPlane, { timeout: "2 minutes", excludeTestServices: true })("LiveCl
         assert.strictEqual(type, "BOOKMARK")
         assert.isAbove(KubeObject.compareResourceVersions(object.metadata.resourceVersion, resourceVersion), 0)
       }
-    }), 20_000)
+    }))
 
   it.effect("is told that a resourceVersion is gone, inside the watch", () =>
     Effect.gen(function*() {

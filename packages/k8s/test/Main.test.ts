@@ -217,8 +217,7 @@ describe("runMain", () => {
         assert.include(output, "stopping: again: still serving until 300ms after the signal")
         assert.strictEqual((yield* run(lingering("1 hour"), ["SIGINT"])).code, 0)
         assert.strictEqual((yield* run(lingering("1 hour"), ["SIGTERM", "SIGTERM"])).code, 143)
-      }),
-    30_000
+      })
   )
 
   it.live("exits 0 after success, and leaves a program its own loggers", () =>

@@ -106,6 +106,5 @@ it.live(
     Effect.gen(function*() {
       assert.deepStrictEqual(yield* story(yield* inMemory), expected)
       assert.deepStrictEqual(yield* story(yield* real), expected)
-    }),
-  120_000
+    })
 )

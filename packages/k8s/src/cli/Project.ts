@@ -23,10 +23,12 @@ export const packages = {
     "@types/node": "^24.0.0",
     // Scripts run with this version, whatever Node is installed.
     node: "^24.0.0",
-    // A release whose binaries for all platforms are in every registry; otherwise npm writes an incomplete lock file.
+    // Here and below: a release whose optional packages are in every registry, or npm writes an incomplete lock file.
     oxlint: "1.89.0",
     rolldown: "1.2.19",
     typescript: "7.0.2",
+    // A peer of vitest, of which npm would take the newest.
+    vite: "8.3.8",
     vitest: "5.1.1"
   }
 } as const

@@ -194,7 +194,7 @@ it.live("in memory", () =>
     yield* story(Path.join(home, "kubeconfig")).pipe(
       Effect.provide(LiveClient.layerOptions({ kubeconfig: facade.kubeconfig }))
     )
-  }).pipe(Effect.provide(memory)), 120_000)
+  }).pipe(Effect.provide(memory)))
 
 it.live("on a real kube-apiserver", () =>
   Effect.gen(function*() {

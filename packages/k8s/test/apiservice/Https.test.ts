@@ -130,8 +130,7 @@ describe("over TLS", () => {
         assert.strictEqual(yield* status(first), 401)
         assert.strictEqual((yield* Fiber.join(watching)).status, 200, "what was let in goes on")
         assert.strictEqual(yield* status({ ...first, agent }), 401, "nor by a connection that was open")
-      }).pipe(Effect.provide(cluster)),
-    30_000
+      }).pipe(Effect.provide(cluster))
   )
 
   it.live(
@@ -157,8 +156,7 @@ describe("over TLS", () => {
         assert.strictEqual(yield* port, next.port)
         yield* next.stop
         assert.isUndefined(yield* port)
-      }).pipe(Effect.provide(cluster)),
-    30_000
+      }).pipe(Effect.provide(cluster))
   )
 
   it.live("keeps its certificate in a Secret, and the caBundle in its APIService", () =>
@@ -178,7 +176,7 @@ describe("over TLS", () => {
       yield* eventually("the caBundle again", bundle, (text) => text === ca)
       const { spec } = yield* client.get(APIService, { name: api.name })
       assert.notProperty(spec, "insecureSkipTLSVerify")
-    }).pipe(Effect.provide(cluster)), 30_000)
+    }).pipe(Effect.provide(cluster)))
 
   it.live("ends watches in good order when it stops", () =>
     Effect.gen(function*() {
@@ -196,5 +194,5 @@ describe("over TLS", () => {
       const { body, status } = yield* Fiber.join(watching)
       assert.strictEqual(status, 200)
       assert.lengthOf(body.trim().split("\n"), 1)
-    }).pipe(Effect.provide(cluster)), 30_000)
+    }).pipe(Effect.provide(cluster)))
 })

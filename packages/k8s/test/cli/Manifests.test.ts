@@ -29,8 +29,7 @@ it.live(
       assert.include(broken.err, "Website v1 spec.replicas: limit-tightened (breaks stored, clients)")
       assert.include(broken.err, "allow the change: --allow limit-tightened")
       assert.include((yield* check("--allow", "limit-tightened")).err, `out of date: ${file}`)
-    }),
-  60_000
+    })
 )
 
 it.live("a module that cannot be read is told of, with the reason", () =>
@@ -56,7 +55,7 @@ it.live("a module that cannot be read is told of, with the reason", () =>
         assert.include(err, name)
         assert.strictEqual(out, "")
       }), { concurrency: 2 })
-  }), 60_000)
+  }))
 
 it.live(
   "a file that the program no longer has goes, and what stays in clusters is named",
@@ -102,6 +101,5 @@ it.live(
       assert.isTrue(again.ok)
       assert.include(again.err, "changes of definitions are not reported: ")
       assert.strictEqual(Fs.readFileSync(at("rbac.yaml"), "utf8"), text)
-    }),
-  60_000
+    })
 )

@@ -85,6 +85,5 @@ it.effect(
       assert.match(stdout, /late\.ts:3:3.*floatingEffect/)
       Fs.writeFileSync(Path.join(path, "src/late.ts"), "export {}\n")
       assert.strictEqual(run().status, 0)
-    }).pipe(Effect.provide(NodeServices.layer)),
-  60_000
+    }).pipe(Effect.provide(NodeServices.layer))
 )

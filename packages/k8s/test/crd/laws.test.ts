@@ -42,7 +42,7 @@ describe(`with seed ${seed}`, () => {
             if (Result.isFailure(back)) assert.fail(told(kind, answer.spec, back.failure.issues.join()))
           }
         })
-      ), 120_000)
+      ))
 
     it.effect(`${kind.kind}: what the server refuses, the decoder refuses; defaults agree`, () =>
       inCluster(
@@ -72,7 +72,7 @@ describe(`with seed ${seed}`, () => {
           assert.isAbove(refused, cases / 10)
           assert.isAbove(taken, cases / 50)
         })
-      ), 120_000)
+      ))
   }
 
   it.effect("Choice: an object may be several members of a union without a tag, and only one of those with a tag", () => {
@@ -113,5 +113,5 @@ describe(`with seed ${seed}`, () => {
         }
         assert.isAbove(refused, cases / 10)
       })
-    ), 120_000)
+    ))
 })

@@ -105,6 +105,5 @@ it.effect(
       const old = new Set(before.map(({ metadata: { uid } }) => uid))
       const isNew = ({ metadata: { uid } }: KubeObject) => !old.has(uid)
       assert.deepStrictEqual(byUid((yield* replay).filter(isNew)), byUid(stored.filter(isNew)))
-    }).pipe(Effect.provide(ApiServer.layer)),
-  120_000
+    }).pipe(Effect.provide(ApiServer.layer))
 )

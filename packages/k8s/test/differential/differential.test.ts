@@ -45,6 +45,6 @@ describe("differential testing", () => {
         const [first] = found
         assert.isDefined(first, "nothing found")
         assert.isAtMost(first!.steps.length, 6, first!.script)
-      })), 120_000)
+      })))
   }
 })

@@ -118,7 +118,7 @@ describe("JsonBytes", () => {
       if ((plain ? JSON.stringify(JSON.parse(cut)) : without(cut, chosen)) !== expected) assert.fail(where())
     }
     assert.isAbove(cuts, 10_000)
-  }, 120_000)
+  })
 
   it("never makes a document of what is none", () => {
     const prng = choicesOf(seed + 1)

@@ -219,8 +219,7 @@ describe("quiet", () => {
         assert.deepStrictEqual(others, [])
         assert.strictEqual(yield* revision, written)
         assert.match((yield* get("/metrics")).body, /effect_operator_cache_objects\{resource="Widget[^}]*\} 1000/)
-      }).pipe(Effect.provide(cluster(Widget))),
-    120_000
+      }).pipe(Effect.provide(cluster(Widget)))
   )
 
   it.effect(
@@ -263,7 +262,6 @@ describe("quiet", () => {
         assert.match(metrics, /effect_operator_watch_relists_total\{resource="Widget[^}]*\} 0/)
         const { system, user } = process.cpuUsage(began)
         assert.isBelow((system + user) / 1e6, 30, "seconds")
-      }).pipe(Effect.provide(cluster(Widget))),
-    120_000
+      }).pipe(Effect.provide(cluster(Widget)))
   )
 })

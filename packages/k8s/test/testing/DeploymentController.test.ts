@@ -207,7 +207,7 @@ describe("DeploymentController", () => {
         yield* TestClock.adjust("5 minutes")
         assert.isTrue(isComplete(yield* get), `seed ${seed}: complete in the end`)
       }).pipe(Effect.provide(TestCluster.layer({ kubelet: { startDelay: `${int(900) + 100} millis` } })))
-    }, 120_000)
+    })
   }
 
   it.effect("100 Deployments of three Pods, and then nothing more is asked", () =>
@@ -228,5 +228,5 @@ describe("DeploymentController", () => {
       // The server ends a watch now and then.
       const grown = Object.keys(after).filter((key) => after[key] !== counts[key] && !key.startsWith("watch "))
       assert.deepStrictEqual(grown, [])
-    }).pipe(Effect.provide(TestCluster.layer())), 120_000)
+    }).pipe(Effect.provide(TestCluster.layer())))
 })

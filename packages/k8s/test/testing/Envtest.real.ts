@@ -87,8 +87,7 @@ it.effect(
       assert.isFalse(yield* listening(plane.url))
       assert.isFalse(yield* listening(plane.etcdUrl))
       assert.isFalse(Fs.existsSync(Path.dirname(plane.kubeconfigPath)))
-    }),
-  120_000
+    })
 )
 
 const anonymous = Effect.map(
@@ -126,7 +125,7 @@ it.live("leaves nothing behind when it is interrupted while it starts", () =>
     yield* Effect.sleep("500 millis")
     yield* Fiber.interrupt(fiber)
     assert.deepStrictEqual(Fs.readdirSync(folder), [])
-  }), 30_000)
+  }))
 
 it.live("ends with the process that started it, even if that is killed", () =>
   Effect.gen(function*() {
@@ -160,7 +159,7 @@ it.live("ends with the process that started it, even if that is killed", () =>
     for (const server of [url, etcdUrl]) {
       while (yield* listening(server)) yield* Effect.sleep("20 millis")
     }
-  }), 30_000)
+  }))
 
 it.live("fails with what the program said if one ends, or if it takes too long", () =>
   Effect.gen(function*() {
@@ -170,7 +169,7 @@ it.live("fails with what the program said if one ends, or if it takes too long",
     assert.include(ended.message, "unknown flag: --no-such-flag")
     const late = yield* start({ startTimeout: "300 millis" })
     assert.include(late.message, "the control plane did not become ready within 300ms\n--- etcd\n")
-  }), 60_000)
+  }))
 
 it.effect("says how to set KUBEBUILDER_ASSETS", () =>
   Effect.gen(function*() {

@@ -23,7 +23,7 @@ for (const others of [[], ["kube-controller-manager"]]) {
         message,
         "the control plane did not become ready within 300ms\n--- etcd\nstarting\n--- kube-apiserver\nstarting"
       )
-    }), 30_000)
+    }))
 }
 
 it.live("the folder may be relative to that of the tests", () =>
@@ -31,4 +31,4 @@ it.live("the folder may be relative to that of the tests", () =>
     const assets = Path.relative("", yield* programs("echo no; exit 7", ["etcd", "kube-apiserver"]))
     const { message } = yield* Effect.flip(Effect.scoped(Layer.build(Envtest.layerOptions({ assets }))))
     assert.match(message, /^(etcd|kube-apiserver) exited \(exit code 7\)\nno$/)
-  }), 30_000)
+  }))

@@ -212,5 +212,5 @@ describe("JobController", () => {
       assert.isDefined(status?.completionTime, `seed ${seed}`)
       assert.strictEqual(status?.succeeded, of("Succeeded"), `seed ${seed}`)
       assert.strictEqual(status?.failed ?? 0, of("Failed", "deleted"), `seed ${seed}`)
-    }).pipe(Effect.provide(JobController.layer.pipe(Layer.provideMerge(layer)))), 60_000)
+    }).pipe(Effect.provide(JobController.layer.pipe(Layer.provideMerge(layer)))))
 })

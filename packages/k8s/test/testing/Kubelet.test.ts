@@ -289,7 +289,7 @@ describe("Kubelet", () => {
       const pods = yield* Stream.runCollect(client.list(Pod, { namespace: "default" }))
       assert.strictEqual(pods.filter((pod) => pod.status?.phase === "Running").length, 3000)
       assert.strictEqual(new Set(pods.map((pod) => pod.status?.podIP)).size, 3000)
-    }).pipe(Effect.provide(cluster())), 120_000)
+    }).pipe(Effect.provide(cluster())))
 
   it.effect("a container crashes, is killed for its memory, and backs off", () =>
     Effect.gen(function*() {

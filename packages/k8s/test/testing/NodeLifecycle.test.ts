@@ -82,7 +82,7 @@ describe("NodeLifecycle", () => {
       assert.isTrue(kept!.status?.conditions?.some(({ status, type }) => type === "Ready" && status === "True"))
       const told = yield* Effect.orDie(Stream.runCollect(client.list(Event)))
       assert.include(told.map(({ message }) => message), "Cancelling deletion of Pod default/web")
-    }).pipe(Effect.provide(cluster())), 60_000)
+    }).pipe(Effect.provide(cluster())))
 
   it.effect("Pods that fit nowhere say why, and go where there is room then", () =>
     Effect.gen(function*() {
@@ -116,7 +116,7 @@ describe("NodeLifecycle", () => {
       assert.include(about, "Scheduled")
     }).pipe(Effect.provide(cluster({
       nodes: ["n0", "n1"].map((name) => ({ name, allocatable: { cpu: "1", memory: "1Gi", pods: "10" } }))
-    }))), 60_000)
+    }))))
 
   it.effect(
     "a DaemonSet has a Pod on every node, also on one that comes later; cordoned nodes keep theirs",
@@ -169,5 +169,5 @@ describe("NodeLifecycle", () => {
       const grown = Object.keys(after).filter((key) => after[key] !== before[key])
       assert.deepStrictEqual(grown, ["patch leases.coordination.k8s.io"])
       assert.strictEqual(after[grown[0]!]! - before[grown[0]!]!, 120)
-    }).pipe(Effect.provide(cluster())), 60_000)
+    }).pipe(Effect.provide(cluster())))
 })

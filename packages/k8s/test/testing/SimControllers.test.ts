@@ -50,7 +50,6 @@ describe("SimControllers", () => {
         assert.strictEqual(counts["patch pods/status"], 900)
         // One request of whoever deletes, one of the kubelet.
         assert.isAtMost(counts["delete pods"]!, 2 * 900 + 897)
-      }).pipe(Effect.provide(cluster)),
-    120_000
+      }).pipe(Effect.provide(cluster))
   )
 })

@@ -130,8 +130,7 @@ it.effect(
         )
       }
       yield* Scope.close(scope, Exit.void)
-    }),
-  60_000
+    })
 )
 
 it.effect("what two thousand things change at once, each twice, is no loop; three times each is one", () =>

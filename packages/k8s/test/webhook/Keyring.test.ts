@@ -72,8 +72,7 @@ describe("Keyring", () => {
         }
         assert.deepStrictEqual([...seen].sort(), ["AddAuthority", "DropAuthorities", "Issue"])
         assert.isBelow(steps, 120)
-      }),
-    60_000
+      })
   )
 
   it.effect("a new authority signs only after the overlap, and the old one goes after another", () =>

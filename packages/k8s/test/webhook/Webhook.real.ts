@@ -184,8 +184,7 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
         }))
         const enough = Effect.repeat(Effect.sleep("100 millis"), { until: () => bundles.size >= 4 && calls > 100 })
         yield* Effect.timeout(Effect.raceFirst(load, enough), "60 seconds")
-      }),
-    120_000
+      })
   )
 
   it.effect(
@@ -305,8 +304,7 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
           ({ text }) => text !== ""
         )
         assert.match(Buffer.from(text, "base64").toString(), /^-----BEGIN CERTIFICATE-----/)
-      }),
-    120_000
+      })
   )
 
   it.effect(
@@ -360,8 +358,7 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
         const freed = yield* kubectl(["patch", "pool", "faulty", "--type", "json", "-p", remove])
         assert.strictEqual(freed.code, 0, freed.text)
         assert.include((yield* kubectl(["get", "pool", "faulty"])).text, "NotFound")
-      }),
-    60_000
+      })
   )
 
   it.effect("an apply that makes its object needs to be allowed to create it", () =>
@@ -386,7 +383,7 @@ layer(cluster, { excludeTestServices: true, timeout: "120 seconds" })("webhooks 
       )
       const refused = yield* kubectl(["apply", "--server-side", "--as=jane", "-f", "-"], object)
       assert.include(refused.text, "configmaps \"made\" is forbidden: ")
-    }), 60_000)
+    }))
 })
 
 void it

@@ -122,8 +122,7 @@ describe("WebhookServer", () => {
         )
         assert.deepStrictEqual(yield* injected, before)
       }).pipe(Effect.provide(Layer.merge(cluster(services), logged)))
-    },
-    30_000
+    }
   )
 
   it.live(
@@ -138,8 +137,7 @@ describe("WebhookServer", () => {
         assert.strictEqual(serials.size, 1)
         const later = yield* replica()
         assert.isTrue(serials.has((yield* post(later.port, path, review, { ca })).serial))
-      }).pipe(Effect.provide(cluster({}))),
-    30_000
+      }).pipe(Effect.provide(cluster({})))
   )
 
   it.live("certificates and authorities rotate under load, and no call fails", () => {
@@ -198,7 +196,7 @@ describe("WebhookServer", () => {
       const { data } = yield* client.get(Secret, secretKey)
       assert.isAtMost(Buffer.from(data!["ca.crt"]!, "base64").toString().split("BEGIN").length - 1, 2)
     }).pipe(Effect.provide(cluster(services)))
-  }, 60_000)
+  })
 
   it.live(
     "certificates are replaced in time also where a configuration cannot be seen, which is told",
@@ -234,8 +232,7 @@ describe("WebhookServer", () => {
         isForbidden = false
         yield* injected
         yield* eventually("no trouble", server.status, ({ trouble }) => trouble === undefined)
-      }).pipe(Effect.provide(cluster({}))),
-    30_000
+      }).pipe(Effect.provide(cluster({})))
   )
 
   it.live("a Secret that somebody spoilt is made anew", () =>
@@ -245,7 +242,7 @@ describe("WebhookServer", () => {
       const { port } = yield* replica()
       const ca = Buffer.from((yield* client.get(Secret, secretKey)).data!["ca.crt"]!, "base64").toString()
       assert.strictEqual((yield* post(port, path, review, { ca })).status, 200)
-    }).pipe(Effect.provide(cluster({}))), 30_000)
+    }).pipe(Effect.provide(cluster({}))))
 
   it.live("certificates may come from files, and are read again", () =>
     Effect.gen(function*() {
@@ -276,7 +273,7 @@ describe("WebhookServer", () => {
       Fs.writeFileSync(files.cert, issued.certPem)
       Fs.writeFileSync(files.key, issued.keyPem)
       yield* eventually("it ended nothing", call, (reply) => reply.serial === serial)
-    }).pipe(Effect.provide(cluster({}))), 30_000)
+    }).pipe(Effect.provide(cluster({}))))
 
   it.live("after SIGTERM whoever still comes is answered, until it has lingered", () =>
     Effect.gen(function*() {
@@ -294,7 +291,7 @@ describe("WebhookServer", () => {
       assert.strictEqual((yield* call).status, 200)
       yield* Fiber.join(closing)
       assert.include((yield* Effect.flip(call)).message, "ECONNREFUSED")
-    }).pipe(Effect.provide(cluster({}))), 30_000)
+    }).pipe(Effect.provide(cluster({}))))
 
   it.live("an address in use ends the operator, which says what to do", () =>
     Effect.gen(function*() {
@@ -323,7 +320,7 @@ describe("WebhookServer", () => {
         (yield* configured).message,
         `${taken}set EFFECT_OPERATOR_WEBHOOKS_ADDRESS to another address, or give \`Webhook.layer\` an \`address\``
       )
-    }).pipe(Effect.provide(cluster({}))), 30_000)
+    }).pipe(Effect.provide(cluster({}))))
 
   it.live("readiness has a check of it; an address in use is told", () =>
     Effect.gen(function*() {
@@ -338,7 +335,7 @@ describe("WebhookServer", () => {
       const { message } = yield* Effect.flip(server.failure)
       assert.notInclude(message, "\n", "without a stack")
       assert.strictEqual((yield* server.status).trouble, message)
-    }).pipe(Effect.provide(cluster({}))), 30_000)
+    }).pipe(Effect.provide(cluster({}))))
 })
 
 const until = (look: Effect.Effect<boolean>) =>

@@ -91,11 +91,17 @@ export const jobs = [
   }),
 
   statement("155d", "a Job that runs longer than its deadline has failed", { controllers: true }, function*() {
-    const { create, listed, so, watched } = yield* workloads
+    const { create, listed, minor, patch, so, watched } = yield* workloads
     const watching = yield* watched("pods")
     yield* create("jobs", "late", { activeDeadlineSeconds: 2, ...template() })
     const [pod] = yield* watching.take(1)
     assert.strictEqual(pod!.type, "ADDED")
+    // The controller of 1.20 looks once, a deadline after its first attempt to write the start. If that has failed, it
+    // is too early, and looks again only when something happens.
+    if (minor < 22) {
+      yield* (yield* Target).sleep(3000)
+      yield* patch("jobs", "late", { metadata: { annotations: { looked: "again" } } })
+    }
     const failed = yield* so("jobs", "late", (object) => condition(object, "Failed")?.["status"] === "True")
     const { message, reason } = condition(failed, "Failed")!
     assert.strictEqual(reason, "DeadlineExceeded")
