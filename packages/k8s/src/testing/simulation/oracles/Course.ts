@@ -80,9 +80,22 @@ const isNeverOwned = (
     !same.metadata.ownerReferences?.some((its) => its.kind === owner.kind && its.name === owner.name)
 }
 
+/** Whether a new owner belongs to the former one: what a set has made for its part, the part takes over. */
+const isHandedDown = (
+  objects: ReadonlyMap<string, KubeObject>,
+  before: KubeObject,
+  after: KubeObject,
+  former: OwnerReference
+): boolean =>
+  (after.metadata.ownerReferences ?? []).some(({ uid }) =>
+    before.metadata.ownerReferences?.some((had) => had.uid === uid) !== true &&
+    objects.get(uid)?.metadata.ownerReferences?.some((above) => above.uid === former.uid) === true
+  )
+
 /**
  * Owner references are not lost by a write about something else. Releasing an object is a write of its own, or users
- * have asked for it, so that the owner would not own the object if it was created now.
+ * have asked for it, so that the owner would not own the object if it was created now. An object that is handed down is
+ * still deleted with its former owner.
  */
 const ownersKept: Oracle = {
   name: "owner references are kept",
@@ -96,7 +109,7 @@ const ownersKept: Oracle = {
       })
       const had = new Set(before.metadata.ownerReferences?.map(({ uid }) => uid))
       const letsGo = [...left].every((uid) => had.has(uid)) && content(before) === content(after)
-      if (lost === undefined || letsGo) return undefined
+      if (lost === undefined || letsGo || isHandedDown(objects, before, after, lost)) return undefined
       const steps = run.begun.step > 0 ? 0 : run.steps.filter((begin) => begin <= call.at).length
       return steps > 1 && isNeverOwned(reference, steps, after, lost)
         ? undefined

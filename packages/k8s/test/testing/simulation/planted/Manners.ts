@@ -63,6 +63,28 @@ const handing = (theirs: (size: number) => boolean): B.Reconcile => (box) =>
     return Action.done
   })
 
+/** Settings that the Box makes for a part of each size, and that the part takes over. */
+const handingDown = (partOf: (box: B.Box) => Partial<ConfigMap["metadata"]>) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const made = (name: string, metadata: Partial<ConfigMap["metadata"]>) =>
+        Effect.flatMap(
+          B.cached(name),
+          (found) =>
+            found ? Effect.succeed(found) : it.apply(ConfigMap, { metadata: { ...metadata, ...B.named(name) } })
+        )
+      const settings = yield* made(`settings-${box.spec.size}`, { ownerReferences: [controllerReference(box)] })
+      const part = yield* made(`part-${box.spec.size}`, partOf(box))
+      if (settings.metadata.ownerReferences?.[0]?.uid !== part.metadata.uid) {
+        const ownerReferences = [controllerReference(part)]
+        yield* it.patch(ConfigMap, settings, B.merge({ metadata: { ownerReferences } }))
+      }
+      const old = yield* B.cached(`part-${box.spec.size - 1}`)
+      if (old !== undefined) yield* B.unlessGone(it.delete(ConfigMap, old))
+      return Action.done
+    }), { watches: [Watch.make(ConfigMap, { map: () => [B.key] })] })
+
 /** Pods of whatever is in a group. */
 const podsOf = (group: (box: B.Box) => Readonly<Record<string, string>>): B.Reconcile => (box) =>
   Effect.gen(function*() {
@@ -211,6 +233,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1, 3, 2),
     B.boxes(handing(() => true), { watches: [Watch.make(ConfigMap, { map: () => [B.key] })] }),
     B.boxes(handing((size) => size === 2), { watches: [Watch.make(ConfigMap, { map: () => [B.key] })] })
+  ),
+  B.bug(
+    "manners: hands what it has made to a part that is not its own",
+    "owner references are kept",
+    B.sized(1, 2),
+    handingDown(() => ({})),
+    handingDown((box) => ({ ownerReferences: [controllerReference(box)] }))
   ),
   B.bug(
     "manners: an update that forgets what others have written",
