@@ -25,6 +25,25 @@ export const FieldManager = Context.Reference<string>("@effect-operator/core/Kub
   defaultValue: () => defaults.fieldManager
 })
 
+/**
+ * The user as whom requests are made, if not the program's own: an operator that works for tenants writes with the
+ * rights of an account of theirs. It needs the permission `impersonate` for that, here of ServiceAccounts.
+ *
+ * ```ts
+ * client.apply(ConfigMap, map).pipe(
+ *   Effect.provideService(KubeClient.Impersonated, KubeClient.serviceAccount("team-a", "deployer"))
+ * )
+ * ```
+ *
+ * Caches do not follow it: their watches are the program's own. `Cache.live` then asks the server each time.
+ */
+export const Impersonated = Context.Reference<string | undefined>("@effect-operator/core/KubeClient/Impersonated", {
+  defaultValue: () => undefined
+})
+
+/** The user name of a service account. */
+export const serviceAccount = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`
+
 /** What applies to the writes of a part of the program: who permits and marks them, and who is notified. */
 export interface Writing {
   /**

@@ -14,7 +14,7 @@ import * as Deferred from "effect/Deferred"
 import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { Write } from "./Client.ts"
+import { Impersonated, type Write } from "./Client.ts"
 import { freeze } from "./internal/freeze.ts"
 import * as Moment from "./internal/Moment.ts"
 import { KubeClient } from "./KubeClient.ts"
@@ -68,7 +68,10 @@ export const live = <A extends KubeObject>(
       Effect.catchReason("KubeError", "NotFound", () => Effect.undefined)
     )
   )
-  return Effect.flatMap(Remembered, (remembered) =>
+  const memory = Effect.map(Effect.all([Remembered, Impersonated]), ([remembered, user]) =>
+    // What one user may read is not for another.
+    user === undefined ? remembered : undefined)
+  return Effect.flatMap(memory, (remembered) =>
     remembered === undefined
       ? fetch
       : remembered.get(resource, ref, options.timeToLive ?? readThroughDefaults.timeToLive, fetch)) as Effect.Effect<

@@ -400,3 +400,25 @@ it.effect("KubeClient.layer uses the transport in context", () =>
       Layer.succeed(Transport.Transport, scripted([{ body: node }]).transport)
     ))
   ))
+
+it.effect("KubeClient.Impersonated makes requests of every kind as another user", () =>
+  Effect.gen(function*() {
+    const user = KubeClient.serviceAccount("team-a", "deployer")
+    assert.strictEqual(user, "system:serviceaccount:team-a:deployer")
+    const { client, requests } = over([{ body: pod("a") }, { status: 201, body: pod("a") }, {}, {}, { body: pod("a") }])
+    const key = { namespace: "d", name: "a" }
+    yield* client.get(Pod, key).pipe(
+      Effect.andThen(client.create(Pod, { metadata: key })),
+      Effect.andThen(Stream.runDrain(client.watch(Pod))),
+      Effect.andThen(Stream.runDrain(client.lines(Pod, key, { subresource: "log" }))),
+      Effect.provideService(KubeClient.Impersonated, user)
+    )
+    yield* client.get(Pod, key)
+    assert.deepStrictEqual(requests.map(({ headers }) => headers["impersonate-user"]), [
+      user,
+      user,
+      user,
+      user,
+      undefined
+    ])
+  }))

@@ -171,6 +171,18 @@ describe("Cache.live", () => {
       assert.strictEqual(gets(), 5)
     }))
 
+  it.effect("what is read as another user is neither remembered nor taken from memory", () =>
+    Effect.gen(function*() {
+      const server = new Server(Part)
+      const { gets, live, remembered } = yield* reading(server)
+      const asOther = Effect.provideService(live("a"), KubeClient.Impersonated, "somebody")
+      yield* asOther
+      assert.strictEqual(remembered.size(), 0)
+      yield* live("a")
+      yield* asOther
+      assert.strictEqual(gets(), 3)
+    }))
+
   it.effect("outside a controller every read is a request", () =>
     Effect.gen(function*() {
       const server = new Server(Part)

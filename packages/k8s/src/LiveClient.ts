@@ -122,7 +122,7 @@ export const makeTransport = (
     ) => ({
       path: prefix + path + queryString(query),
       method,
-      headers: { ...own, ...trace, ...headers, ...Redacted.value(presented.headers) },
+      headers: { ...own, ...trace, ...headers, ...beside(headers, Redacted.value(presented.headers)) },
       ...(body === undefined ? {} : { body: written(body, headers["content-type"]) }),
       ...(permit === undefined ? {} : { permit })
     })
@@ -362,6 +362,12 @@ interface Final {
 }
 
 const final = (error: TransportFailed): Final => ({ _tag: "Final", error })
+
+/** The credentials of a request. If it names a user, that takes the place of one in the kubeconfig (`as`). */
+const beside = (headers: Request["headers"], credentials: Redacted.Redacted.Value<Headers>) =>
+  headers["impersonate-user"] === undefined
+    ? credentials
+    : Object.fromEntries(Object.entries(credentials).filter(([name]) => !name.startsWith("impersonate-")))
 
 const isSame = (a: Headers, b: Headers): boolean => a === b || Equal.equals(Redacted.value(a), Redacted.value(b))
 

@@ -251,6 +251,23 @@ describe("LiveClient credentials", () => {
       assert.strictEqual(server.requests.length, 3)
     }))
 
+  it.live("makes requests as the user of the call, or else as that of the kubeconfig", () =>
+    Effect.gen(function*() {
+      const server = yield* serve((_, response) => json(response, 200, object("a")))
+      const as = { "impersonate-user": "jane", "impersonate-group": ["dev"] }
+      const { client } = yield* connect(
+        cluster(server.url, { credentials: Credentials.token(Redacted.make("t"), as) })
+      )
+      yield* client.get(ConfigMap, key)
+      yield* client.get(ConfigMap, key).pipe(Effect.provideService(KubeClient.Impersonated, "joe"))
+      const seen = server.requests.map(({ headers }) => [
+        headers.authorization,
+        headers["impersonate-user"],
+        headers["impersonate-group"]
+      ])
+      assert.deepStrictEqual(seen, [["Bearer t", "jane", "dev"], ["Bearer t", "joe", undefined]])
+    }))
+
   it.live("shows no token in a failure, not even one that makes no header", () =>
     Effect.gen(function*() {
       const credentials = Credentials.token(Redacted.make("s3cret\nx"))

@@ -2,7 +2,7 @@
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Tracer from "effect/Tracer"
-import { type Selection, Writing } from "../Client.ts"
+import { Impersonated, type Selection, Writing } from "../Client.ts"
 import * as KubeError from "../KubeError.ts"
 import * as Resource from "../Resource.ts"
 import type { Request, Transport } from "../Transport.ts"
@@ -17,6 +17,12 @@ export const query = (entries: Query): Request["query"] =>
 
 /** The context of a call: who writes, who permits it, who traces it. Read once. */
 export type Around = Context.Context<never>
+
+/** The headers of a request, with the user as whom it is made. */
+export const asUser = (context: Around, headers: Request["headers"]): Request["headers"] => {
+  const user = Context.get(context, Impersonated)
+  return user === undefined ? headers : { ...headers, "impersonate-user": user }
+}
 
 /** The request of a verb. */
 export type Asked = Omit<Request, "query"> & { readonly query: Query }
@@ -83,7 +89,7 @@ export const make = (transport: Transport["Service"]) => {
       requestSpan(
         Context.get(context, Tracer.Tracer),
         () => ({ name: `${call.verb} ${call.resource}`, attributes: spanOf(call, asked) }),
-        transport.request({ ...asked, query: query(asked.query) })
+        transport.request({ ...asked, headers: asUser(context, asked.headers), query: query(asked.query) })
       ),
       {
         onSuccess: ({ body, headers, status }) => {

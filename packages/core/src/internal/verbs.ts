@@ -37,7 +37,7 @@ import { Unparsed } from "../Unparsed.ts"
 import { isList, isNamed, isObject, isStored, noObject } from "./answers.ts"
 import type { Target } from "./placeProblem.ts"
 import * as Sending from "./sending.ts"
-import { type Around, callFor, locate, type Query, query, within } from "./sending.ts"
+import { type Around, asUser, callFor, locate, type Query, query, within } from "./sending.ts"
 import { isForeign, stored } from "./stored.ts"
 import { watchEvents } from "./watchEvents.ts"
 import { writeOf, writesOfCollection } from "./writeOf.ts"
@@ -67,6 +67,9 @@ export const make = (transport: Transport["Service"]): Client => {
     for (const observer of observers) observer(write)
     Context.get(context, Writing).wrote(write, fields)
   }
+
+  const stream = (request: Request) =>
+    Effect.contextWith((context: Around) => transport.stream({ ...request, headers: asUser(context, request.headers) }))
 
   const decode = <A extends KubeObject>(
     call: KubeError.Call,
@@ -210,7 +213,7 @@ export const make = (transport: Transport["Service"]): Client => {
     const failed = (reason: KubeError.Reason) => KubeError.make(call, reason)
     return Stream.unwrap(
       within(call, resource, options).pipe(
-        Effect.flatMap((namespace) => Effect.mapError(transport.stream(request(namespace)), failed)),
+        Effect.flatMap((namespace) => Effect.mapError(stream(request(namespace)), failed)),
         Effect.tap(({ status }) => status === 200 && options.onOpen !== undefined ? options.onOpen : Effect.void),
         Effect.map((response) => watchEvents(response, (object) => decode(call, resource, object), failed))
       )
@@ -417,7 +420,7 @@ export const make = (transport: Transport["Service"]): Client => {
     })
     return Stream.unwrap(
       locate(call, resource, key).pipe(
-        Effect.flatMap((namespace) => Effect.mapError(transport.stream(request(namespace)), failed)),
+        Effect.flatMap((namespace) => Effect.mapError(stream(request(namespace)), failed)),
         Effect.map((response) =>
           response.status >= 200 && response.status < 300
             ? Stream.mapBoth(response.values, { onElement: String, onError: failed })

@@ -15,7 +15,7 @@ import { ConfigProvider, Effect, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Crd from "../../src/Crd.ts"
 import { CustomResourceDefinition } from "../../src/kinds/apiextensions.v1.ts"
-import { ClusterRole, ConfigMap, Lease, RoleBinding, Secret } from "../../src/kinds/index.ts"
+import { ClusterRole, ConfigMap, Lease, RoleBinding, Secret, ServiceAccount } from "../../src/kinds/index.ts"
 import * as Manifests from "../../src/Manifests.ts"
 import * as StoredVersions from "../../src/StoredVersions.ts"
 import * as FailureLog from "../../src/testing/FailureLog.ts"
@@ -141,6 +141,41 @@ describe("RbacProof", () => {
       const proven = prove(manifests({ controllers: [sealing], writes: [] }), Manager.layer([sealing], election))
       const error = yield* Effect.flip(proven)
       assert.include(error.message, "    add { resource: Secret, verbs: [\"create\"] } to `writes`")
+    }))
+
+  it.effect("who works as others needs to be allowed to, and not what they are allowed to do", () =>
+    Effect.gen(function*() {
+      const tenant = KubeClient.serviceAccount("default", "tenant")
+      const outcomes: Array<string> = []
+      const deploying = Controller.make("deploying", {
+        for: Widget,
+        reconcile: ({ metadata: { name, namespace } }) =>
+          KubeClient.KubeClient.use((client) => client.create(Secret, { metadata: { namespace, name } })).pipe(
+            Effect.match({
+              onSuccess: () => outcomes.push("created"),
+              onFailure: ({ message }) => outcomes.push(message)
+            }),
+            Effect.provideService(KubeClient.Impersonated, tenant),
+            Effect.as(Action.done)
+          )
+      })
+      const proven = (writes: RbacProof.Options["writes"]) =>
+        RbacProof.prove(
+          {
+            manifests: manifests({ controllers: [deploying], writes }),
+            operator: Manager.layer([deploying], election)
+          },
+          KubeClient.KubeClient.use((client) => client.create(Widget, { metadata: key, spec: { size: 1 } })).pipe(
+            Effect.andThen(TestClock.adjust("1 second"))
+          )
+        ).pipe(Effect.provide(cluster))
+      const error = yield* Effect.flip(proven([]))
+      assert.include(error.message, "  impersonate serviceaccounts \"tenant\" in namespace \"default\"\n")
+      assert.include(error.message, "    add { resource: ServiceAccount, verbs: [\"impersonate\"] } to `writes`")
+      outcomes.length = 0
+      const { unused } = yield* proven([{ resource: ServiceAccount, verbs: ["impersonate"] }])
+      assert.deepStrictEqual(named(unused), [])
+      assert.include(outcomes[0], `User "${tenant}" cannot create resource "secrets"`)
     }))
 
   it.effect("an apply that makes its object needs to create it", () =>

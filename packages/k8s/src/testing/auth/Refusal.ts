@@ -6,6 +6,7 @@ import * as Resource from "@effect-operator/core/Resource"
 import { stringAt } from "../../api/Plain.ts"
 import { CustomResourceDefinition } from "../../kinds/apiextensions.v1.ts"
 import { ClusterRole, Role } from "../../kinds/rbac.v1.ts"
+import { splitServiceAccount } from "../../api/UserInfo.ts"
 import * as Audit from "./Audit.ts"
 
 /** A request, in terms of RBAC. */
@@ -64,9 +65,35 @@ const handsOut = (event: Audit.Event, asked: Asked): Asked | undefined => {
 
 const escalation = / is attempting to grant RBAC permissions not currently held/
 
+/** The permission to make requests as this user. */
+const becoming = (username: string): Asked => {
+  const account = splitServiceAccount(username)
+  return account === undefined
+    ? { verb: "impersonate", group: "", resource: "users", namespace: "", name: username }
+    : { verb: "impersonate", group: "", resource: "serviceaccounts", ...account }
+}
+
+/** A refusal to make requests as somebody else. */
+const unbecoming =
+  / is forbidden: User ".*" cannot impersonate resource "([^"]*)" in API group "([^"]*)"(?: in the namespace "([^"]*)")?/
+
+const unbecome = ({ responseStatus: { code, details, message = "" } }: Audit.Event): Asked | undefined => {
+  const found = code === 403 ? unbecoming.exec(message) : null
+  if (found === null) return undefined
+  const [, resource = "", group = "", namespace = ""] = found
+  return { verb: "impersonate", group, resource, namespace, name: details?.name ?? "" }
+}
+
 /** What a user requested; empty for other users, and for requests that are not for a resource. */
 export const decided = (event: Audit.Event, username: string): Decided => {
-  if (event.user.username !== username || event.objectRef === undefined) return { allowed: [], refused: [] }
+  if (event.user.username !== username) return { allowed: [], refused: [] }
+  // What somebody else may do is not up to the roles of this user.
+  if (event.impersonatedUser !== undefined) {
+    return { allowed: [becoming(event.impersonatedUser.username)], refused: [] }
+  }
+  const unallowed = unbecome(event)
+  if (unallowed !== undefined) return { allowed: [], refused: [unallowed] }
+  if (event.objectRef === undefined) return { allowed: [], refused: [] }
   const asked = askedBy(event)
   if (event.annotations?.[Audit.decisionAnnotation] === "forbid") return { allowed: [], refused: [asked] }
   const { code, message = "" } = event.responseStatus
