@@ -301,6 +301,13 @@ export interface Client {
     options: Pick<ConnectOptions, "subresource" | "query">
   ) => Stream.Stream<string, KubeError.KubeError>
   /**
+   * The kinds that the server has in a version of a group (`v1`, `apps/v1`), as plain JSON; `NotFound` if it has none.
+   * One kind by name: `Discovery.resource`.
+   */
+  readonly kinds: (
+    apiVersion: string
+  ) => Effect.Effect<ReadonlyArray<Resource.Resource<KubeObject>>, KubeError.KubeError>
+  /**
    * Calls `onWrite` for every accepted write of this client, whoever made it, before the writer gets the response;
    * until the scope closes.
    */

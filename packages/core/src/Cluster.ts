@@ -197,6 +197,7 @@ export const router = (home: Client): { readonly client: Client; readonly cluste
       write("deletecollection", resource, (to, it) => to.deleteCollection(it, ...rest)),
     connect: (resource, ...rest) => at("connect", resource, (to, it) => to.connect(it, ...rest), Effect.fail),
     lines: (resource, ...rest) => at("connect", resource, (to, it) => to.lines(it, ...rest), Stream.fail),
+    kinds: (apiVersion) => home.kinds(apiVersion),
     observe: (onWrite) =>
       Effect.andThen(
         home.observe(onWrite),

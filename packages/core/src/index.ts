@@ -23,6 +23,7 @@ export * as KubeError from "./KubeError.ts"
 export * as WatchEvent from "./WatchEvent.ts"
 export * as Transport from "./Transport.ts"
 export * as KubeClient from "./KubeClient.ts"
+export * as Discovery from "./Discovery.ts"
 export * as ObjectStatus from "./ObjectStatus.ts"
 
 // From watches to the cache, and to the queue of keys that changes concern.

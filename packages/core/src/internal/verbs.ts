@@ -35,6 +35,7 @@ import { isStatus, type Status } from "../Status.ts"
 import { type Request, type Transport } from "../Transport.ts"
 import { Unparsed } from "../Unparsed.ts"
 import { isList, isNamed, isObject, isStored, noObject } from "./answers.ts"
+import { kindsOf } from "./kindsOf.ts"
 import type { Target } from "./placeProblem.ts"
 import * as Sending from "./sending.ts"
 import { type Around, asUser, callFor, locate, type Query, query, within } from "./sending.ts"
@@ -430,6 +431,19 @@ export const make = (transport: Transport["Service"]): Client => {
     )
   }
 
+  const kinds: Client["kinds"] = (apiVersion) =>
+    Effect.contextWith((context: Around) => {
+      const call = { verb: "list", resource: `kinds of ${apiVersion}` } as const
+      return send(context, call, {
+        method: "GET",
+        path: apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`,
+        query: [],
+        headers: jsonHeaders
+      }, (body) =>
+        Effect.fromResult(Result.mapError(kindsOf(apiVersion, body), (reason) =>
+          KubeError.make(call, reason))))
+    })
+
   return {
     get,
     list,
@@ -443,6 +457,7 @@ export const make = (transport: Transport["Service"]): Client => {
     deleteCollection,
     connect,
     lines,
+    kinds,
     observe: (observer) =>
       Effect.asVoid(Effect.acquireRelease(
         Effect.sync(() => observers.add(observer)),
