@@ -18,6 +18,7 @@ import * as Declared from "./Declared.ts"
 import * as FailureLog from "./FailureLog.ts"
 import type { Kubelet } from "./Kubelet.ts"
 import type { RuntimeConfig } from "./server/RuntimeConfig.ts"
+import * as External from "./simulation/External.ts"
 import * as SimControllers from "./SimControllers.ts"
 import * as TestClient from "./TestClient.ts"
 import * as TestWebhooks from "./TestWebhooks.ts"
@@ -73,6 +74,7 @@ export const layer = (options: Options = {}): Layer.Layer<ApiServer | KubeClient
     Layer.provideMerge(server(options)),
     Layer.provideMerge(VirtualTime.layer),
     Layer.provideMerge(FailureLog.layer),
+    Layer.provideMerge(External.layer),
     // Every test gets its own cluster, even if two tests use the same layer value.
     Layer.fresh
   )

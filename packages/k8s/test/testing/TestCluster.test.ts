@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { Deployment } from "../../src/kinds/index.ts"
-import { TestCluster } from "../../src/testing/index.ts"
+import { External, TestCluster } from "../../src/testing/index.ts"
 
 const labels = { app: "web" }
 const key = { namespace: "default", name: "web" }
@@ -60,4 +60,17 @@ describe("several clusters in a test", () => {
     }).pipe(Effect.provide(
       Cluster.layer([[east, TestCluster.layer()]]).pipe(Layer.provideMerge(TestCluster.layer()))
     )))
+})
+
+describe("what is outside of a cluster", () => {
+  const cluster = TestCluster.layer()
+  for (const test of ["one test", "another"]) {
+    it.effect(`is that of ${test}`, () =>
+      Effect.gen(function*() {
+        const bought = yield* External.state("bought", () => new Set<string>())
+        assert.strictEqual(bought.size, 0)
+        bought.add(test)
+        assert.strictEqual((yield* External.state("bought", () => new Set())).size, 1)
+      }).pipe(Effect.provide(cluster)))
+  }
 })

@@ -3,10 +3,13 @@
  *
  * A scenario gives its operator a stand-in for the outside system. A simulation can make a call that is wrapped in
  * `call` fail, be slow, or succeed without an answer. `state` holds the state of the stand-in: it lives as long as the
- * cluster of one run, whatever happens to the operator's process. Outside a simulation, `call` does nothing.
+ * cluster of one run, whatever happens to the operator's process. The steps of a scenario see the same state, which is
+ * how people change what is outside. In a step, and outside a simulation, `call` only runs the effect. Each
+ * `TestCluster` has a state of its own.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 
 export interface Outside {
   readonly call: <A, E>(name: string, failure: () => E, act: Effect.Effect<A, E>) => Effect.Effect<A, E>
@@ -17,6 +20,9 @@ export const External: Context.Reference<Outside> = Context.Reference<Outside>(
   "@effect-operator/k8s/testing/simulation/External",
   { defaultValue: () => ({ call: (_, __, act) => act, state: new Map() }) }
 )
+
+/** An outside of its own, without faults. */
+export const layer: Layer.Layer<never> = Layer.sync(External, () => ({ call: (_, __, act) => act, state: new Map() }))
 
 /** A call to something outside; `failure` is the error that the caller gets if there is no answer. */
 export const call = <A, E, R>(

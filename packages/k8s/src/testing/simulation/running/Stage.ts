@@ -254,9 +254,14 @@ export class Stage {
     }
   }
 
-  /** People, with a listener for the uids of what they create. */
+  /**
+   * People, with a listener for the uids of what they create. They have the same outside as the operator, and no fault is
+   * at what they do there.
+   */
   making(tell: (uid: string) => void): typeof this.people {
-    return Context.add(this.people, KubeClient, makeClient(making(this.server, tell)))
+    return Context.add(this.people, KubeClient, makeClient(making(this.server, tell))).pipe(
+      Context.add(External, { state: this.wire.outside, call: (_, __, act) => act })
+    )
   }
 
   /** Starts a process of the operator. */

@@ -123,6 +123,27 @@ const three: B.Steps = [{
 
 let made = 0
 
+const releases = External.state("releases", () => new Map<string, string>())
+
+/** People release something outside of the cluster. */
+const release = (version: string) =>
+  External.call("release", refused, Effect.map(releases, (all) => void all.set("latest", version)))
+
+/** The settings say which is the latest release, at least once. */
+const following = (goesOn: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      if (!goesOn && (yield* B.cached("settings")) !== undefined) return Action.done
+      const all = yield* External.call("getReleases", refused, releases)
+      yield* B.keep(box, "settings", { size: all.get("latest") ?? "none" })
+      return Action.requeueAfter("30 seconds")
+    })
+  )
+
+const settingsSay = (version: string): B.Steps[number]["desired"] => (objects, _before, outside) =>
+  (outside.get("releases") as Map<string, string>).get("latest") === version &&
+  objects.some((object) => object.metadata.name === "settings" && (object as ConfigMap).data?.["size"] === version)
+
 export const planted: ReadonlyArray<B.Planted> = [
   B.bug(
     "outside: bought twice, as nobody wrote down that it was bought",
@@ -236,5 +257,15 @@ export const planted: ReadonlyArray<B.Planted> = [
     recorded(1),
     recorded(3),
     { faults: ["restarted", "externalFails"] }
+  ),
+  B.bug(
+    "outside: what people change there is looked at once",
+    "desired state",
+    [
+      { name: "release 1", act: Effect.andThen(release("1"), B.write(1)), desired: settingsSay("1") },
+      { name: "release 2", act: release("2"), desired: settingsSay("2") }
+    ],
+    following(false),
+    following(true)
   )
 ]
