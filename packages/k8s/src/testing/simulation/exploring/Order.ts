@@ -1,7 +1,7 @@
 /** `Order`: which single faults are run first, because the budget may not be enough for all of them. */
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { asks } from "../recording/Asks.ts"
-import { isElected, isElection, isEvent, type Kind, type Point } from "../recording/Fault.ts"
+import { isElected, isElection, isEvent, isRead, type Kind, type Point } from "../recording/Fault.ts"
 import { accepted, type Call, type Entry, type Recording } from "../recording/Recording.ts"
 import { key, type Story } from "../story/Story.ts"
 import { deletingSteps } from "../story/Variants.ts"
@@ -69,7 +69,7 @@ const weight = (point: Point, { after, entry, isIdle = false, isLast = false }: 
   if (entry?._tag === "External") return asks(entry.name) && after === "make" ? 2 : 0
   if (entry?._tag === "Call") {
     if (isEvent(entry.request.path)) return 3
-    return entry.request.method === "GET" || changesNothing(entry) ? 2 : onlyHolds(entry) ? 1 : 0
+    return isRead(entry.request) || changesNothing(entry) ? 2 : onlyHolds(entry) ? 1 : 0
   }
   return 1
 }

@@ -2,6 +2,7 @@
  * `Due`: work that is done because its time has come, once an hour or less often: a renewed certificate, a report, a
  * password rotation.
  */
+import { isRead } from "../recording/Fault.ts"
 import { type Call, calls, type Entry, type Recording } from "../recording/Recording.ts"
 
 /** Minimum interval of such work, in milliseconds: an hour, less the offset between a schedule and its first time. */
@@ -20,7 +21,7 @@ export const isDue = (run: Recording, write: Entry): boolean => {
   const part = partOf(write)
   if (part === undefined) return false
   const before = calls(run).findLast((call) =>
-    call.at <= write.at - lasting && call.request.method !== "GET" && partOf(call) === part
+    call.at <= write.at - lasting && !isRead(call.request) && partOf(call) === part
   )
   return before !== undefined && before.at <= write.at - apart
 }

@@ -6,7 +6,7 @@
  * whose largest class of alarms are states that the operator silently fails to reach.
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { isElection, isEvent } from "../recording/Fault.ts"
+import { isElection, isEvent, isRead } from "../recording/Fault.ts"
 import { type Call, cited, type Entry, type Recording } from "../recording/Recording.ts"
 import { conditionsOf } from "../recording/Writes.ts"
 import type { Oracle } from "./Oracle.ts"
@@ -14,8 +14,7 @@ import type { Oracle } from "./Oracle.ts"
 /** The request is wrong and stays wrong: Bad Request, Unsupported Media Type, Unprocessable Entity. */
 const final: ReadonlySet<number> = new Set([400, 415, 422])
 
-const isWrite = ({ request }: Call): boolean =>
-  request.method !== "GET" && !isElection(request) && !isEvent(request.path)
+const isWrite = ({ request }: Call): boolean => !isRead(request) && !isElection(request) && !isEvent(request.path)
 
 /** The path of the object that a request is about, without its subresource. */
 const target = ({ request: { body, method, path } }: Call): string => {

@@ -219,6 +219,16 @@ export const isElection = ({ body, method, path }: Request): boolean =>
   path.includes("/coordination.k8s.io/") &&
   (method === "GET" || JSON.stringify(body ?? null).includes("renewTime"))
 
+/** Kinds that are posted to get an answer: reviews, and tokens. */
+const asked = /\/(?:authentication|authorization)\.k8s\.io\/|\/serviceaccounts\/[^/]+\/token$/
+
+/** Whether a request stores nothing, whatever the answer: a read, a dry run, a review. */
+export const isRead = ({ body, method, path, query }: Request): boolean =>
+  method === "GET" || (method === "POST" && asked.test(path)) ||
+  query.some(([name, value]) => name === "dryRun" && value === "All") ||
+  (method === "DELETE" &&
+    (body as { readonly dryRun?: ReadonlyArray<string> } | undefined)?.dryRun?.includes("All") === true)
+
 /** Whether an object is the Lease of an election. */
 export const isElected = (object: KubeObject): boolean =>
   object.kind === "Lease" && "renewTime" in ((object as { readonly spec?: object }).spec ?? {})
@@ -253,7 +263,7 @@ const versionOf = (body: unknown): unknown =>
 /** Faults that make sense at a request. */
 export const applicable = (request: Request, replicas = 1): ReadonlyArray<CallFault> => {
   const { method, path } = request
-  if (method === "GET") return ["crashBefore", "serverError", "lostAnswer", "hurried"]
+  if (isRead(request)) return ["crashBefore", "serverError", "lostAnswer", "hurried"]
   if (isEvent(path)) return ["crashAfter", "serverError", "lostAnswer"]
   if (isElection(request)) {
     return ["crashBefore", "crashAfter", "serverError", "conflict", "lostAnswer", "slowRequest", "cutOff"]

@@ -2,7 +2,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type { Request } from "@effect-operator/core/Transport"
 import type { Change } from "../../ApiServer.ts"
-import type { Point } from "./Fault.ts"
+import { isRead, type Point } from "./Fault.ts"
 
 /** Which process did it: the `replica`, and the number of its `life`. */
 interface Who {
@@ -175,8 +175,7 @@ export const calls = (run: Recording): ReadonlyArray<Call> =>
   run.entries.filter((entry): entry is Call => entry._tag === "Call")
 
 /** Whether a write was carried out. */
-export const accepted = ({ request, status }: Call): boolean =>
-  request.method !== "GET" && status >= 200 && status < 300
+export const accepted = ({ request, status }: Call): boolean => !isRead(request) && status >= 200 && status < 300
 
 /** A request in one line: `PATCH /api/v1/…`. */
 export const line = ({ method, path }: Request): string => `${method} ${path}`

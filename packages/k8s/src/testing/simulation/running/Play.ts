@@ -12,7 +12,7 @@ import * as Exit from "effect/Exit"
 import * as Fiber from "effect/Fiber"
 import * as Declared from "../../Declared.ts"
 import type { Step } from "../Scenario.ts"
-import { guard, isElection, isNone, type Plan, type Point, type StepFault } from "../recording/Fault.ts"
+import { guard, isElection, isNone, isRead, type Plan, type Point, type StepFault } from "../recording/Fault.ts"
 import type { Entry, Failure, Recording, Rest } from "../recording/Recording.ts"
 import { copyOf } from "../state/Outside.ts"
 import { Restless, Unsound } from "../world/World.ts"
@@ -340,7 +340,7 @@ export class Play {
     this.#end()
     world.advance(quiet - ending)
     this.#restless = entries.slice(from).filter((entry) =>
-      entry._tag === "Call" && entry.request.method !== "GET" && !isElection(entry.request)
+      entry._tag === "Call" && !isRead(entry.request) && !isElection(entry.request)
     )
     const last = scenario.steps.at(-1)
     if (last !== undefined && this.#missed.length === 0 && this.#isAstray(last, this.#stage.objects())) {

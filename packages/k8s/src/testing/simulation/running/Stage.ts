@@ -27,7 +27,7 @@ import * as TestClient from "../../TestClient.ts"
 import { Listener } from "../../../webhook/WebhookServer.ts"
 import { External } from "../External.ts"
 import type { Scenario } from "../Scenario.ts"
-import { fails, isElected, isElection, type Plan } from "../recording/Fault.ts"
+import { fails, isElected, isElection, isRead, type Plan } from "../recording/Fault.ts"
 import type { Entry, Failure } from "../recording/Recording.ts"
 import { identityOf } from "../state/Identities.ts"
 import { uncopied } from "../state/Outside.ts"
@@ -201,7 +201,7 @@ export class Stage {
     const counts = entry._tag === "Change"
       ? !isIdle(entry.change.object)
       : entry._tag === "Call"
-      ? entry.request.method !== "GET" && !isElection(entry.request) && !this.#isRefused(entry)
+      ? !isRead(entry.request) && !isElection(entry.request) && !this.#isRefused(entry)
       : entry._tag === "Event"
       ? !isIdle(entry.object)
       : entry._tag === "External"

@@ -14,7 +14,14 @@ import * as Representation from "../../../api/Representation.ts"
 import * as StatusError from "../../../api/StatusError.ts"
 import type { ApiServer } from "../../ApiServer.ts"
 import type { Outside } from "../External.ts"
-import type { CallFault, EventFault, ExternalFault, Plan, Point } from "../recording/Fault.ts"
+import {
+  type CallFault,
+  type EventFault,
+  type ExternalFault,
+  isRead,
+  type Plan,
+  type Point
+} from "../recording/Fault.ts"
 import { type Entry, nowhere, type Reach, type Told } from "../recording/Recording.ts"
 import { copyOf, keysOf } from "../state/Outside.ts"
 import { draw } from "../world/Seed.ts"
@@ -300,7 +307,7 @@ export class Wire {
       }
       if (fault === "overtaken") yield* mischief("annotated", yield* this.#target(request))
       const before = revision()
-      if (request.method !== "GET") this.#revisions.push(before)
+      if (!isRead(request)) this.#revisions.push(before)
       const answer = yield* server.handle(this.#aged(life, request))
       note(answer, before)
       yield* this.#lag(2 * n + 1)

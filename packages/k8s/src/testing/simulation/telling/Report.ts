@@ -48,7 +48,8 @@ export const words = (entry: Entry): string => {
       const what = request.method === "GET" ? "" : content(request.body)
       const made = request.method === "POST" && object !== undefined ? ` ${named(object)}` : ""
       const late = at > sent ? ` (sent ${(at - sent) / 1000} s before)` : ""
-      return `#${n} ${request.method} ${request.path}${what} -> ${answer}${made}${late}`
+      const dry = request.query.some(([name]) => name === "dryRun") ? " (dry run)" : ""
+      return `#${n} ${request.method} ${request.path}${what}${dry} -> ${answer}${made}${late}`
     }
     case "Event":
       return `#${entry.n} ${entry.type} ${named(entry.object)}`

@@ -1,6 +1,6 @@
 /** Operators that never come to rest. */
 import { Action, Controller, Manager } from "@effect-operator/core"
-import { ConfigMap } from "@effect-operator/k8s/kinds"
+import { ConfigMap, SelfSubjectAccessReview } from "@effect-operator/k8s/kinds"
 import { Effect, Random } from "effect"
 import * as B from "./Box.ts"
 
@@ -30,6 +30,24 @@ const owners = (...wanted: ReadonlyArray<string>) =>
         reconcile: (box) => B.done(B.keep(box as B.Box, "settings", { by }))
       }) as Controller.Controller
     )
+  )
+
+/** Every three minutes, finds out what an apply would change, and whether it may; `always` applies in any case. */
+const comparing = (always: boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const wanted = { metadata: B.map("settings", {}, box).metadata, data: { size: String(box.spec.size) } }
+      const fields = { ...wanted, metadata: { ...wanted.metadata, ...B.named("settings") } }
+      const found = yield* B.cached("settings")
+      const resourceAttributes = { verb: "patch", resource: "configmaps", ...B.named("settings") }
+      const metadata = {}
+      const { status } = yield* it.create(SelfSubjectAccessReview, { metadata, spec: { resourceAttributes } } as never)
+      const would = yield* it.apply(ConfigMap, fields, { dryRun: true, force: true })
+      const differs = found?.data?.["size"] !== would.data?.["size"]
+      if (status?.allowed === true && (always || differs)) yield* it.apply(ConfigMap, fields, { force: true })
+      return Action.requeueAfter("3 minutes")
+    })
   )
 
 export const planted: ReadonlyArray<B.Planted> = [
@@ -95,6 +113,13 @@ export const planted: ReadonlyArray<B.Planted> = [
       })
     ),
     steady
+  ),
+  B.bug(
+    "busy: applies whatever a dry run says",
+    "quiet once stable",
+    B.sized(1, 2),
+    comparing(true),
+    comparing(false)
   ),
   B.bug(
     "busy: deletes and creates instead of changing",
