@@ -3,7 +3,6 @@
  */
 import type { CustomResource } from "@effect-operator/core/CustomResource"
 import type { KubeClient } from "@effect-operator/core/KubeClient"
-import type { KubeError } from "@effect-operator/core/KubeError"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import type * as Duration from "effect/Duration"
 import type * as Effect from "effect/Effect"
@@ -26,7 +25,8 @@ export type Desired = (
 export interface Step {
   /** `scale up to 5`. */
   readonly name: string
-  readonly act: Effect.Effect<unknown, KubeError, KubeClient>
+  /** If it fails, the scenario is not valid, and the failure says why. */
+  readonly act: Effect.Effect<unknown, unknown, KubeClient>
   /** Whether the cluster is as it should be when it has come to rest after this step. */
   readonly desired?: Desired | undefined
 }
