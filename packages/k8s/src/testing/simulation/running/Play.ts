@@ -87,6 +87,8 @@ export class Play {
   #restless: ReadonlyArray<Entry> = []
   #objects: ReadonlyArray<KubeObject> = []
   #outside: ReadonlyMap<string, unknown> = new Map()
+  /** What people may still be doing: one step may begin within another. */
+  #taken: ReadonlyArray<Fiber.Fiber<unknown, unknown>> = []
   /** The objects before the last step. */
   #before: ReadonlyArray<KubeObject> = []
 
@@ -172,8 +174,8 @@ export class Play {
   /** Takes a step, unless it was already taken early, and waits for its consequences. */
   #step(index: number, step: Step): void {
     const told = this.#steps.length === index ? this.#act(index, step) : () => true
+    if (!this.#finishes(step)) return
     if (!this.#rests(`after "${step.name}"`)) return
-    // What people do may take time.
     told()
     this.#look(index, step)
     this.#remove(index, step)
@@ -219,6 +221,7 @@ export class Play {
     const said = { _tag: "Step", at: world.now, name, failed: undefined, made } as const
     stage.note(said)
     const fiber = world.fork(Effect.provideContext(act, stage.making((uid) => made.push(uid))))
+    this.#taken = [...this.#taken, fiber]
     const told = () => {
       const exit = fiber.pollUnsafe()
       if (exit === undefined || Exit.isSuccess(exit)) return true
@@ -226,6 +229,21 @@ export class Play {
       return false
     }
     return { fiber, told }
+  }
+
+  /** What people do may take time, also if nothing else happens meanwhile; if it does not end, the story ends here. */
+  #finishes({ name }: Step): boolean {
+    const ended = () => {
+      this.#taken = this.#taken.filter((fiber) => fiber.pollUnsafe() === undefined)
+      return this.#taken.length === 0
+    }
+    if (this.#stage.passes(ended)) return true
+    // Without faults, nothing but the step itself keeps it from ending.
+    this.#failure = {
+      _tag: isNone(this.#plan) ? "Unsound" : "Restless",
+      message: `step ${JSON.stringify(name)} does not end: what people do is waited for`
+    }
+    return false
   }
 
   /** Takes the next step at once; a step that cannot be done yet is done at its own time. */

@@ -58,6 +58,8 @@ export const defaults = {
   patience: 15 * 60_000,
   /** Requests without coming to rest after which the run is given up. */
   requests: 500,
+  /** How long a step may last. */
+  step: 31 * 24 * 3_600_000,
   /** How long the garbage collector takes to find out that an owner was never there. */
   collector: 1_000,
   /** How far the clock of a replica may be off. */
@@ -382,6 +384,19 @@ export class Stage {
   get #rest(): number {
     const { rest } = this.scenario
     return rest === undefined ? defaults.rest : Duration.toMillis(Duration.fromInputUnsafe(rest))
+  }
+
+  /** Lets time pass until this holds; false if that does not come. */
+  passes(until: () => boolean): boolean {
+    const { world } = this
+    const deadline = world.now + defaults.step
+    world.settle()
+    while (!until()) {
+      const next = world.nextAt
+      if (next === undefined || next > deadline) return false
+      world.advance(Math.max(0, next - world.now))
+    }
+    return true
   }
 
   /** Lets time pass until nothing has happened for a while; false if that does not come. */

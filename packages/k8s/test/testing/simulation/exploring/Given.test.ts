@@ -1,4 +1,5 @@
 import { Controller, Manager } from "@effect-operator/core"
+import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { ConfigMap } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { assert, describe, it } from "@effect/vitest"
@@ -61,6 +62,19 @@ describe("Given", () => {
       const late = { name: "late", act: Effect.andThen(Effect.sleep("10 seconds"), act) }
       assert.include(yield* said({ steps: [late] }), "step \"late\" fails without any fault")
       assert.isUndefined(yield* said({ steps: [...B.sized(1), { name: "settings", act: Effect.flip(act) }] }))
+    }))
+
+  it.live("what people do is waited for, however long it takes, and told if it does not end", () =>
+    Effect.gen(function*() {
+      const late = { name: "late", act: Effect.andThen(Effect.sleep("6 hours"), B.write(2)) }
+      const desired = (objects: ReadonlyArray<KubeObject>) => objects.some((one) => (one as B.Box).spec?.size === 2)
+      const steps = [{ ...late, desired }, ...B.deleted]
+      assert.isUndefined(yield* said({ steps }))
+      assert.isUndefined(yield* said({ steps: [...B.sized(1), ...steps] }, { runs: 12, window: 1 }))
+      assert.include(
+        yield* said({ steps: [{ name: "endless", act: Effect.never }] }),
+        "valid scenario: step \"endless\" does not end"
+      )
     }))
 
   it.live("a desired that says neither true nor false is told where there is no fault", () =>

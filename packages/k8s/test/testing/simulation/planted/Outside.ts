@@ -89,6 +89,22 @@ const volumed = (asWanted: (known: { readonly size: number } | undefined, size: 
     finalize: (box) => B.done(External.call("release", refused, Effect.map(volumes, (all) => all.delete(idOf(box)))))
   })
 
+/** A volume for each Box, looked at again as `then` says. */
+const kept = (then: Action.Action) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const all = yield* volumes
+      yield* External.call("ensure", refused, Effect.sync(() => all.set(idOf(box), { size: box.spec.size })))
+      return then
+    }), { owns: [] })
+
+const drifted: B.Steps = [...B.sized(7), {
+  name: "somebody changes it",
+  act: Effect.andThen(Effect.map(volumes, (all) => all.set("default/box", { size: 99 })), Effect.sleep("1 hour")),
+  desired: (_, __, outside) =>
+    (outside.get("volumes") as ReadonlyMap<string, { readonly size: number }>).get("default/box")?.size === 7
+}]
+
 interface Recorded {
   readonly name: string
   readonly size: number
@@ -196,6 +212,13 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(12, 34),
     volumed((known) => known !== undefined),
     volumed((known, size) => known?.size === size)
+  ),
+  B.bug(
+    "outside: what somebody changes there is never looked at again",
+    "desired state",
+    drifted,
+    kept(Action.done),
+    kept(Action.requeueAfter("10 minutes"))
   ),
   B.bug("chance: the time of the machine", "deterministic", B.sized(1), B.boxes(stamped(() => Date.now())), steady),
   B.bug("chance: a date without a time", "deterministic", B.sized(1), B.boxes(stamped(() => new Date())), steady),
