@@ -9,7 +9,7 @@ const object = (kind: string, uid: string, spec: object, more: object = {}): Kub
   ({ kind, metadata: { name: uid, uid, namespace: "default" }, spec, ...more }) as never
 
 const call = (at: number, status: number, of: KubeObject): Entry =>
-  ({ _tag: "Call", at, status, object: of, request: { method: "PATCH", path: "/" } }) as never
+  ({ _tag: "Call", at, status, object: of, request: { method: "PATCH", path: "/", query: [] } }) as never
 
 const web = (spec: object, more?: object) => object("Web", "web", spec, more)
 const deployment = (replicas: number, uid = "d") => object("Deployment", uid, { replicas })

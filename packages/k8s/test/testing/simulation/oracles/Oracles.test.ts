@@ -47,7 +47,13 @@ describe("what oracles say", () => {
 
   it("nothing of what follows at once upon a fault in the quiet time, such as that another takes over", () => {
     const quiet = Simulation.oracles.find(({ name }) => name === "quiet once stable")!
-    const write = (at: number) => ({ _tag: "Call", at, n: 7, request: { method: "PATCH", path: "/x" }, status: 200 })
+    const write = (at: number) => ({
+      _tag: "Call",
+      at,
+      n: 7,
+      request: { method: "PATCH", path: "/x", query: [] },
+      status: 200
+    })
     const told = (at: number, faultAt: number) => {
       const fault = { _tag: "Fault", at: faultAt, point: { _tag: "Call", at: 1, fault: "cutOff" } }
       const run = { entries: [fault], quietAt: 1_000, restless: [write(at)] }
@@ -99,7 +105,7 @@ describe("what oracles say", () => {
         const metadata = { uid, ownerReferences: [{ uid: owner }] }
         const before = revision
         change("ADDED", metadata)
-        const request = { method: "POST", path: "/api/v1/namespaces/default/configmaps" }
+        const request = { method: "POST", path: "/api/v1/namespaces/default/configmaps", query: [] }
         entries.push({ _tag: "Call", request, status: 201, before, after: revision, object: { metadata } })
       }
       change("ADDED", { uid: "root" })
@@ -286,7 +292,7 @@ describe("what oracles say", () => {
     const pingPong = Simulation.oracles.find(({ name }) => name === "no ping-pong")!
     const told = (body: object, fields: object, contentType = "application/merge-patch+json") => {
       const object = { kind: "Service", metadata: { uid: "1", name: "web" }, ...fields }
-      const request = { method: "PATCH", path: "/x", headers: { "content-type": contentType }, body }
+      const request = { method: "PATCH", path: "/x", query: [], headers: { "content-type": contentType }, body }
       const call = (n: number, more: object = {}) => ({
         _tag: "Call",
         n,

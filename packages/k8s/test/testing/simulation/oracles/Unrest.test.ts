@@ -16,7 +16,7 @@ const write = (object: KubeObject, index: number): Entry =>
   ({
     _tag: "Call",
     status: 200,
-    request: { method: "PUT", path: "/api/v1/namespaces/default/configmaps/a" },
+    request: { method: "PUT", path: "/api/v1/namespaces/default/configmaps/a", query: [] },
     object,
     before: index,
     after: index + 1

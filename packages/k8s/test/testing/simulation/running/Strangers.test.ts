@@ -164,7 +164,7 @@ describe("Strangers", () => {
     })
     const told = (plural: string, ...entries: ReadonlyArray<object>) => {
       const path = `/api/v1/namespaces/default/${plural}/${Strangers.name}`
-      const write = { _tag: "Call", at: 3, status: 200, request: { method: "DELETE", path } }
+      const write = { _tag: "Call", at: 3, status: 200, request: { method: "DELETE", path, query: [] } }
       return strangersKept.judge({ ...blank, entries: [fault, ...entries, write] as never }, {} as never)
     }
     assert.include(told("pods"), "the operator deletes it")

@@ -41,7 +41,7 @@ describe("Standby", () => {
 
   const child = { metadata: { uid: "1" } } as KubeObject
   const call = (at: number, status: number, method: string): Entry =>
-    ({ _tag: "Call", n: 7, at, status, object: child, request: { method, path: "/" } }) as never
+    ({ _tag: "Call", n: 7, at, status, object: child, request: { method, path: "/", query: [] } }) as never
   const run: Recording = { ...blank, entries: [call(1, 201, "POST"), call(2, 200, "PATCH")], steps: [1, 2] }
   const fault = { _tag: "Fault", at: 5 } as Entry
 
