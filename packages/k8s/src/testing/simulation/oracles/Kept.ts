@@ -8,7 +8,7 @@ import { hasEnded, hasFailed, isComplete } from "../recording/Ends.ts"
 import { blinds, isEvent } from "../recording/Fault.ts"
 import { precious } from "../recording/Precious.ts"
 import { type Call, cited, type Recording, seen } from "../recording/Recording.ts"
-import { keyOf, name, type Write, writes } from "../recording/Writes.ts"
+import { isWarning, keyOf, name, type Write, writes } from "../recording/Writes.ts"
 import { type Rename, undrawn } from "../state/Renaming.ts"
 import type { Oracle } from "./Oracle.ts"
 
@@ -51,7 +51,7 @@ const saysSo = ({ entries }: Recording, since: number): boolean =>
   entries.some((entry) =>
     entry.at >= since && (entry._tag === "Log" || entry._tag === "Call" && (
           isEvent(entry.request.path)
-            ? (entry.object as { readonly type?: string } | undefined)?.type === "Warning"
+            ? isWarning(entry)
             : entry.request.path.endsWith("/status") &&
               /fail|error|lost/i.test(JSON.stringify(entry.request.body) ?? "")
         ))

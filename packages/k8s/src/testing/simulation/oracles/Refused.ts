@@ -8,7 +8,7 @@
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isElection, isEvent, isRead } from "../recording/Fault.ts"
 import { type Call, cited, type Entry, type Recording } from "../recording/Recording.ts"
-import { conditionsOf } from "../recording/Writes.ts"
+import { conditionsOf, isWarning } from "../recording/Writes.ts"
 import type { Oracle } from "./Oracle.ts"
 
 /** The request is wrong and stays wrong: Bad Request, Unsupported Media Type, Unprocessable Entity. */
@@ -46,7 +46,7 @@ const tells = (known: ReadonlySet<string>) => (entry: Entry): boolean => {
     case "Log":
       return true
     case "Call":
-      return isEvent(entry.request.path) && (entry.object as { readonly type?: string } | undefined)?.type === "Warning"
+      return isWarning(entry)
     case "Change":
       return complaints(entry.change.object).some((text) => !known.has(text))
     default:

@@ -1,12 +1,18 @@
 /** `Writes`: the operator's changes, one write after the other, each with the object before and after it. */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
-import { type Call, calls, cited, type Recording } from "./Recording.ts"
+import { isEvent } from "./Fault.ts"
+import { type Call, calls, cited, type Entry, type Recording } from "./Recording.ts"
 
 /** An object, for a person to read. */
 export const name = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`
 
 /** Identifies an object, except among its own predecessors and successors. */
 export const keyOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`
+
+/** Whether the operator warns people, by an event. */
+export const isWarning = (entry: Entry): boolean =>
+  entry._tag === "Call" && isEvent(entry.request.path) &&
+  (entry.object as { readonly type?: string } | undefined)?.type === "Warning"
 
 /** A write of the operator that changed something: the object before and after it. */
 export interface Write {

@@ -21,6 +21,18 @@ const hourly = (issued: (hour: number) => string) =>
     })
   )
 
+const telling = (type: "Normal" | "Warning") =>
+  Manager.layer([Controller.make("boxes", {
+    for: B.Box,
+    reconcile: (box, { events }) => {
+      const event = { reason: type, note: `a Box of ${box.spec.size}` }
+      return Effect.as(
+        type === "Normal" ? events.normal(event) : events.warning(event),
+        Action.requeueAfter("10 minutes")
+      )
+    }
+  })])
+
 const owners = (...wanted: ReadonlyArray<string>) =>
   Manager.layer(
     wanted.map((by, index) =>
@@ -69,6 +81,14 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1, 2),
     hourly(() => "the same"),
     hourly((hour) => `issued in hour ${hour}`)
+  ),
+  B.bug(
+    "busy: tells every ten minutes that all is well",
+    "quiet once stable",
+    B.sized(1),
+    telling("Normal"),
+    // That something is still wrong is worth it.
+    telling("Warning")
   ),
   B.bug(
     "hot loop: counts how often it has looked",
