@@ -19,6 +19,7 @@ import * as Cluster from "@effect-operator/core/Cluster"
 import { KubeClient } from "@effect-operator/core/KubeClient"
 import type * as KubeError from "@effect-operator/core/KubeError"
 import { key, type ObjectRef, uid } from "@effect-operator/core/KubeObject"
+import * as Status from "@effect-operator/core/Status"
 import * as Effect from "effect/Effect"
 import { Pod } from "./kinds/core.v1.ts"
 
@@ -37,6 +38,10 @@ export type Outcome =
   | { readonly _tag: "Gone" }
   /** A disruption budget does not allow it for now. */
   | { readonly _tag: "Disallowed"; readonly message: string }
+
+/** A busy server refuses requests with the same code as a budget. */
+const isOfBudget = (status: unknown): boolean =>
+  Status.isStatus(status) && status.details?.causes?.some(({ reason }) => reason === "DisruptionBudget") === true
 
 /** Evicts a Pod. */
 export const evict = (
@@ -70,7 +75,10 @@ export const evict = (
     Effect.catchReason(
       "KubeError",
       "TooManyRequests",
-      ({ message }) => Effect.succeed<Outcome>({ _tag: "Disallowed", message })
+      (reason, error) =>
+        isOfBudget(reason.status)
+          ? Effect.succeed<Outcome>({ _tag: "Disallowed", message: reason.message })
+          : Effect.fail(error)
     )
   )
 }

@@ -1,4 +1,4 @@
-import { Action, Cache, Controller, KubeClient, Manager, Watch } from "@effect-operator/core"
+import { Action, Cache, Controller, KubeClient, KubeError, Manager, Watch } from "@effect-operator/core"
 import { PodEviction } from "@effect-operator/k8s"
 import { ConfigMap, Pod, PodDisruptionBudget } from "@effect-operator/k8s/kinds"
 import { TestCluster } from "@effect-operator/k8s/testing"
@@ -33,6 +33,21 @@ describe("PodEviction", () => {
       assert.strictEqual((yield* PodEviction.evict(pod))._tag, "Gone")
       assert.isUndefined((yield* client.get(Pod, later)).metadata.deletionTimestamp)
       assert.strictEqual((yield* PodEviction.evict(key))._tag, "Evicted")
+    }).pipe(Effect.provide(TestCluster.layer())))
+
+  it.effect("that a server is too busy is no answer of a budget", () =>
+    Effect.gen(function*() {
+      const client = yield* KubeClient.KubeClient
+      const reason = new KubeError.TooManyRequests({ message: "too many requests, please try again later", code: 429 })
+      const busy = {
+        ...client,
+        create: () => Effect.fail(KubeError.make({ verb: "create", resource: "pods" }, reason))
+      }
+      const error = yield* PodEviction.evict(key).pipe(
+        Effect.provideService(KubeClient.KubeClient, KubeClient.KubeClient.of(busy)),
+        Effect.flip
+      )
+      assert.strictEqual(error.reason, reason)
     }).pipe(Effect.provide(TestCluster.layer())))
 
   it.effect("the cache of who evicts shows it at the next read", () => {
