@@ -1,5 +1,6 @@
 /** `Times`: recognizes times, however a program writes them. When something happened is not part of a result. */
 import { defaults as world } from "../world/World.ts"
+import { decoded } from "./Base64.ts"
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 
@@ -17,11 +18,17 @@ const isClock = (value: number): boolean =>
 
 const times = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)/g
 
-/** Whether a value is a time: as text, or in milliseconds or seconds since 1970. */
-export const isTime = (value: unknown): boolean =>
-  typeof value === "number"
-    ? isClock(value)
-    : typeof value === "string" && (time.test(value) || (/^\d{10}(?:\d{3})?$/.test(value) && isClock(Number(value))))
+/** Whether a value is a time: as text, or in milliseconds or seconds since 1970; a Secret has it in base64. */
+export const isTime = (value: unknown): boolean => {
+  if (typeof value === "number") return isClock(value)
+  if (typeof value !== "string") return false
+  const text = decoded(value)
+  return time.test(text) || (/^\d{10}(?:\d{3})?$/.test(text) && isClock(Number(text)))
+}
 
-/** A text without the times in it. */
-export const timeless = (text: string): string => text.replace(times, "(time)")
+/** A text without the times in it, decoded if it is base64 and has some. */
+export const timeless = (text: string): string => {
+  const plain = decoded(text)
+  const without = plain.replace(times, "(time)")
+  return without === plain ? text : without
+}

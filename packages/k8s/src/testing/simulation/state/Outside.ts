@@ -1,7 +1,7 @@
 /** `Outside`: what an operator keeps outside the cluster, in a form by which two runs can be compared. */
 import { isObject, type JsonObject } from "../../../schema/JsonValue.ts"
 import type { Recording } from "../recording/Recording.ts"
-import { isTime } from "../recording/Times.ts"
+import { isTime, timeless } from "../recording/Times.ts"
 import type { Mask } from "./Names.ts"
 import type { Rename } from "./Renaming.ts"
 
@@ -58,13 +58,13 @@ const plain = (value: unknown, path: string, mask: Mask, rename: Rename = asItIs
   if (entries !== undefined) {
     // Random keys: only their values count.
     if (mask.has(`${path}{}`)) return sorted(entries.map(([, item]) => plain(item, `${path}.*`, mask, rename)))
-    const named = entries.map(([key, item]) => [rename(key), plain(item, `${path}.${key}`, mask, rename)] as const)
+    const named = entries.map(([key, item]) => [timeless(rename(key)), plain(item, `${path}.${key}`, mask, rename)] as const)
     const alike = new Map(named).size < named.length
     return alike ? sorted(named) : Object.fromEntries(byKey(named))
   }
   const items = itemsOf(value)?.map((item) => plain(item, `${path}[]`, mask, rename))
   if (items !== undefined) return value instanceof Set ? sorted(items) : items
-  return isTime(value) ? "(time)" : typeof value === "string" ? rename(value) : value as Json
+  return isTime(value) ? "(time)" : typeof value === "string" ? timeless(rename(value)) : value as Json
 }
 
 const sorted = (items: ReadonlyArray<Json>): ReadonlyArray<Json> =>

@@ -32,4 +32,12 @@ describe("Times", () => {
   it("a text is without the times in it", () => {
     assert.strictEqual(timeless("ready since 2026-01-01T00:00:01Z, as 2 of 3"), "ready since (time), as 2 of 3")
   })
+
+  it("a Secret has times in base64", () => {
+    assert.isTrue(isTime(btoa("2026-01-01T00:00:01Z")))
+    assert.isTrue(isTime(btoa("1767225660")))
+    assert.isFalse(isTime(btoa("until 2026-01-01T00:00:01Z")))
+    assert.strictEqual(timeless(btoa("ci until 2026-01-02T00:00:01.5Z")), "ci until (time)")
+    assert.strictEqual(timeless(btoa("some password")), btoa("some password"), "anything else is as it was")
+  })
 })

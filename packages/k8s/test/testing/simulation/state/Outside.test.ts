@@ -22,6 +22,13 @@ describe("Outside", () => {
     assert.notDeepEqual(of(["b", "a"]), of(["a", "b"]))
   })
 
+  it("when something was done is no difference, also in a text", () => {
+    const of = (value: unknown) => Outside.outside({ outside: new Map([["log", value]]) }, "log", new Set())
+    assert.deepStrictEqual(of(["sent at 2026-01-01T00:00:01Z"]), of(["sent at 2026-01-01T00:01:07.2Z"]))
+    assert.notDeepEqual(of(["sent at 2026-01-01T00:00:01Z"]), of(["lost at 2026-01-01T00:00:01Z"]))
+    assert.deepStrictEqual(of(new Map([["2026-01-01T00:00:01Z", 1]])), of(new Map([["2026-01-01T00:00:09Z", 1]])))
+  })
+
   it("whom of several an operator serves first is no difference, what it does for one is in its order", () => {
     const names = new Set(["a", "b"])
     const of = (value: unknown) => Outside.whoever(value as never, names)
