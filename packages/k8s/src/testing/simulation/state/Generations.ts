@@ -1,8 +1,8 @@
 /**
  * `Generations`: what a status reports about generations, for example that of a Deployment at its last write.
  *
- * How often something was changed is history, as long as it is reported correctly. Conditions are different: they refer
- * only to their own object.
+ * How often something was changed is history, as long as it is reported correctly: an object that is made anew counts from
+ * 1. Conditions refer only to their own object, as it is now.
  */
 import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
@@ -26,7 +26,7 @@ const speaking = new WeakMap<KubeObject, boolean>()
 const speaks = (object: KubeObject): boolean => {
   const known = speaking.get(object)
   if (known !== undefined) return known
-  const { conditions: _, observedGeneration: __, ...said } = (object as { readonly status?: Status }).status ?? {}
+  const { observedGeneration: _, ...said } = (object as { readonly status?: Status }).status ?? {}
   const speaks = /generation":\d/i.test(JSON.stringify(said))
   speaking.set(object, speaks)
   return speaks
@@ -42,6 +42,10 @@ export const untold = (object: KubeObject, all: ReadonlyArray<KubeObject>): Kube
   const own = all.filter(({ metadata }) => metadata.uid === uid || controllerOf({ metadata })?.uid === uid)
   const generations = new Set<unknown>(own.flatMap(({ metadata }) => metadata.generation ?? []))
   const { conditions, ...said } = (object as { readonly status?: Status }).status ?? {}
-  const status = { ...ungenerated(said, generations) as Status, ...(conditions !== undefined && { conditions }) }
+  const current = new Set<unknown>([object.metadata.generation])
+  const status = {
+    ...ungenerated(said, generations) as Status,
+    ...(conditions !== undefined && { conditions: ungenerated(conditions, current) })
+  }
   return { ...object, status } as KubeObject
 }

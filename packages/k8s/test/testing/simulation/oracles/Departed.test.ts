@@ -9,7 +9,7 @@ const object = (kind: string, name: string, fields: object = {}): KubeObject =>
   ({ kind, metadata: { name, uid: `uid of ${kind} ${name}`, namespace: "default" }, ...fields }) as never
 
 const call = (of: KubeObject): Entry =>
-  ({ _tag: "Call", at: 1, status: 201, object: of, request: { method: "POST", path: "/" } }) as never
+  ({ _tag: "Call", at: 1, status: 201, object: of, request: { method: "POST", path: "/", query: [] } }) as never
 const change = (of: KubeObject): Entry => ({ _tag: "Change", at: 1, change: { type: "ADDED", object: of } }) as never
 
 const pod = (name: string) => object("Pod", name)

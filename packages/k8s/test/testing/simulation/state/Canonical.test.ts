@@ -56,6 +56,18 @@ describe("Canonical", () => {
   const same = (a: KubeObject, b: KubeObject) =>
     Canonical.compare(Canonical.state(end([a]), new Set()), Canonical.state(end([b]), new Set()))
 
+  it("how often an object was changed is no difference, and whether its conditions are about it as it is now is", () => {
+    const made = (generation: number, observedGeneration: number) => {
+      const { metadata, ...rest } = object("Box", "a", "1")
+      const conditions = [{ type: "Ready", status: "True", observedGeneration }]
+      return { ...rest, metadata: { ...metadata, generation }, status: { conditions } }
+    }
+    assert.deepStrictEqual(same(made(3, 3), made(1, 1)), [])
+    assert.deepStrictEqual(same(made(3, 3), made(3, 2)), [
+      "Box default/a: Box.status.conditions.Ready.observedGeneration: 2 instead of \"(generation)\""
+    ])
+  })
+
   it("which address a Service has is no difference, and whether it has one is", () => {
     const service = (ip: string) => object("Service", "web", "1", { spec: { clusterIP: ip, clusterIPs: [ip] } })
     assert.deepStrictEqual(same(service("10.0.0.1"), service("10.0.0.2")), [])
