@@ -8,7 +8,7 @@ import { controllerOf, isTerminating, type KubeObject } from "@effect-operator/c
 import { isObject } from "../../../schema/JsonValue.ts"
 import { isPaused } from "../recording/Excuses.ts"
 import { precious } from "../recording/Precious.ts"
-import { calls, firstChanges, type Recording } from "../recording/Recording.ts"
+import { calls, firstChanges, madeByPeople, type Recording } from "../recording/Recording.ts"
 import { writes } from "../recording/Writes.ts"
 import * as Canonical from "../state/Canonical.ts"
 import { isLookedAfter, turnsWith } from "../state/Standby.ts"
@@ -184,14 +184,29 @@ const wantedBy = (object: KubeObject): string => {
   return JSON.stringify(sorted((object as { readonly spec?: unknown }).spec ?? null))
 }
 
-/** The only custom resource of a story, as it is at the end, if there was never another. */
+/**
+ * The only custom resource of a story, as it is at the end, if people never made another. Those that the operator makes
+ * are its children.
+ */
 export const onlyOne = ({ entries, kinds, objects }: Recording): KubeObject | undefined => {
+  const made = new Set(madeByPeople(entries))
   const uids = new Set(
     entries.flatMap((entry) =>
-      entry._tag === "Change" && kinds.includes(entry.change.object.kind) ? [entry.change.object.metadata.uid] : []
+      entry._tag === "Change" && kinds.includes(entry.change.object.kind) && made.has(entry.change.object.metadata.uid)
+        ? [entry.change.object.metadata.uid]
+        : []
     )
   )
   return uids.size === 1 ? objects.find(({ metadata }) => uids.has(metadata.uid)) : undefined
+}
+
+/** The custom resources that people have made and not deleted, if there is more than one. */
+const several = ({ entries, kinds, objects }: Recording): ReadonlyArray<KubeObject> => {
+  const made = new Set(madeByPeople(entries))
+  const all = objects.filter((object) =>
+    kinds.includes(object.kind) && made.has(object.metadata.uid) && !isTerminating(object)
+  )
+  return all.length > 1 ? all : []
 }
 
 const uidsOf = (objects: ReadonlyArray<KubeObject>): ReadonlySet<string> =>
@@ -235,6 +250,29 @@ const atOnceOf = (run: Recording, { hasty, mask, recording }: Reference): Record
     : other
 }
 
+/** What the statuses of several custom resources have kept, of each what follows from its own spec. */
+const keptByEach = (run: Recording, { hasty, mask, recording, state }: Reference): string | undefined => {
+  const all = run === recording && run.steps.length > 1 && run.begun.step === 0 ? several(run) : []
+  if (all.length === 0 || !keepOff(run, uidsOf(created(run)))) return undefined
+  const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
+  const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
+  if (failed || other.missed.length > 0 || other.failure !== undefined) return undefined
+  const families = Canonical.families(run, mask)
+  const atOnce = Canonical.state(other, mask)
+  const rests = run.rests.flatMap((rest) =>
+    rest === undefined ? [] : [Canonical.state({ entries: run.entries, ...rest }, mask)]
+  )
+  for (const own of all) {
+    const same = other.objects.find(({ kind, metadata: { name, namespace } }) =>
+      kind === own.kind && name === own.metadata.name && namespace === own.metadata.namespace
+    )
+    if (same === undefined || specOf(same) !== specOf(own) || isPaused(own)) continue
+    const found = flagOfBefore(run, own, families.get(own.metadata.uid), rests, state, atOnce, false)
+    if (found !== undefined) return `${own.metadata.name}: ${found}`
+  }
+  return undefined
+}
+
 /**
  * Objects that the operator has created or changed have only the fields that they have when all steps come at once, and
  * there are no additional objects of kinds that describe what is desired; in a story without custom resources, which
@@ -245,7 +283,10 @@ export const forgotten: Oracle = {
   judge: (run, reference) => {
     const { faulty, mask, state } = reference
     const other = atOnceOf(run, reference)
-    if (other === undefined) return undefined
+    if (other === undefined) {
+      const kept = keptByEach(run, reference)
+      return kept && `left of what was wanted before: ${kept}`
+    }
     const made = created(run)
     const people = peoples(run, uidsOf(made))
     const families = Canonical.families(run, mask)
@@ -255,7 +296,8 @@ export const forgotten: Oracle = {
     const lookedAt = (object: KubeObject, family: string): Canonical.Looked | undefined => {
       const { kind } = object
       if (runs(object)) return { number: !told, fields: false }
-      if (fixed.has(kind)) return undefined
+      // Those of the operator's own kinds may be revisions.
+      if (fixed.has(kind) || run.kinds.includes(kind)) return undefined
       const isPartOf = allowing.has(kind) ||
         only !== undefined && (isPart(object, run, only, mask) || isOfItem(object, run, only, mask))
       const number = standing.has(kind) || run.kinds.length === 0 || isCopy(family, atOnce) || isPartOf && !told

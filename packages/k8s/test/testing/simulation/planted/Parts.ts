@@ -1,5 +1,15 @@
 /** What each part of what people want is there for: words that are on a list, switches, and what a status says of them. */
-import { Action, Cache, Controller, CustomResource, Manager, ObjectStatus, Watch } from "@effect-operator/core"
+import {
+  Action,
+  Cache,
+  Conditions,
+  Controller,
+  CustomResource,
+  Manager,
+  ObjectStatus,
+  Sync,
+  Watch
+} from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
 import { ConfigMap, Deployment } from "@effect-operator/k8s/kinds"
 import type { Simulation } from "@effect-operator/k8s/testing"
@@ -18,28 +28,37 @@ const Tray = CustomResource.make({
   status: Schema.Struct({
     paused: Schema.optionalKey(Schema.Boolean),
     settings: Schema.optionalKey(Schema.Boolean),
-    phase: Schema.optionalKey(Schema.String)
+    phase: Schema.optionalKey(Schema.String),
+    conditions: Schema.optionalKey(Schema.Array(Conditions.Condition))
   })
 })
 type Tray = typeof Tray.Type
 
-const resources = [Tray]
+/** A kind of the operator's own, of which people make none. */
+const Slot = CustomResource.make({
+  group: "planted.example.com",
+  version: "v1",
+  kind: "Slot",
+  spec: Schema.Struct({ team: Schema.String })
+})
+
+const resources = [Tray, Slot]
 
 const trays = (reconcile: (tray: Tray) => Effect.Effect<Action.Action, unknown, any>): Simulation.Operator =>
   Manager.layer([
     Controller.make("trays", {
       for: Tray,
-      owns: [Deployment],
+      owns: [Deployment, Slot],
       watches: [Watch.make(ConfigMap, { map: () => [B.key] })],
       reconcile
     }) as Controller.Controller
   ])
 
-const wanted = (spec: Tray["spec"]): B.Steps[number] => ({
-  name: JSON.stringify(spec),
+const wanted = (spec: Tray["spec"], name = "box"): B.Steps[number] => ({
+  name: `${name}: ${JSON.stringify(spec)}`,
   act: B.client.use((it) =>
-    it.create(Tray, { metadata: B.key, spec }).pipe(
-      Effect.catchReason("KubeError", "AlreadyExists", () => it.patch(Tray, B.key, B.merge({ spec })))
+    it.create(Tray, { metadata: B.named(name), spec }).pipe(
+      Effect.catchReason("KubeError", "AlreadyExists", () => it.patch(Tray, B.named(name), B.merge({ spec })))
     )
   )
 })
@@ -135,7 +154,59 @@ const awaiting = (found: boolean) =>
     })
   )
 
+/** A condition; `sticks`: one that was false once is false for ever, whatever its reason. */
+const conditioned = (sticks: boolean) =>
+  trays((tray) =>
+    Effect.gen(function*() {
+      const { conditions = [] } = tray.status ?? {}
+      const full = tray.spec.teams.length > 0
+      const status = full && !(sticks && Conditions.get(conditions, "Ready")?.status === "False")
+      yield* ObjectStatus.write(Tray, tray, {
+        conditions: yield* Conditions.state(tray, conditions, {
+          type: "Ready",
+          status,
+          reason: full ? "Full" : "Empty"
+        })
+      })
+      return Action.done
+    })
+  )
+
+/** A child of the operator's own kind for each team, with a Deployment that has the size that is said. */
+const slotted = (replicas: (teams: number, known: number | undefined) => number) =>
+  trays((tray) =>
+    Effect.gen(function*() {
+      const { teams } = tray.spec
+      const labels = { app: "box" }
+      const found = yield* Cache.get(Deployment, B.named("box"))
+      yield* Sync.children(tray, [Deployment, Slot], [
+        ...teams.map((team) => Sync.child(Slot, { metadata: { name: `box-${team}` }, spec: { team } })),
+        Sync.child(Deployment, {
+          metadata: { name: "box" },
+          spec: {
+            replicas: replicas(teams.length, found?.spec?.replicas),
+            selector: { matchLabels: labels },
+            template: { metadata: { labels }, spec: { containers: [{ name: "c", image: `app-${teams[0]}` }] } }
+          }
+        })
+      ])
+      return Action.done
+    })
+  )
+
 export const planted: ReadonlyArray<B.Planted> = [
+  bug(
+    "parts: a condition is false for ever, for the reason that it is true for",
+    [wanted({ teams: [] }), wanted({ teams: ["red"] })],
+    conditioned(true),
+    conditioned(false)
+  ),
+  bug(
+    "parts: a size that never changes, of an operator whose children are of a kind of its own, too",
+    [wanted({ teams: ["red"] }), wanted({ teams: ["red", "blue"] }), wanted({ teams: ["red"] })],
+    slotted((teams, known) => Math.max(teams, known ?? 0)),
+    slotted((teams) => teams)
+  ),
   bug(
     "parts: settings of a team that is not on the list any more stay",
     [wanted({ teams: ["red", "blue"] }), wanted({ teams: ["blue"] })],
@@ -166,6 +237,12 @@ export const planted: ReadonlyArray<B.Planted> = [
   bug(
     "parts: it is paused no more, and says that it is",
     [wanted({ teams: [], paused: true }), wanted({ teams: [], paused: false })],
+    pausing(undefined),
+    pausing(false)
+  ),
+  bug(
+    "parts: one of two is paused no more, and says that it is",
+    [wanted({ teams: [], paused: true }), wanted({ teams: ["red"] }, "other"), wanted({ teams: [], paused: false })],
     pausing(undefined),
     pausing(false)
   ),
