@@ -1,9 +1,10 @@
 /**
- * `Due`: work that is done because its time has come, once an hour or less often: a renewed certificate, a report, a
- * password rotation.
+ * `Due`: what is written because its time has come: work that is done once an hour or less often (a renewed certificate,
+ * a report, a password rotation), and warnings that are repeated for as long as what they are about lasts.
  */
 import { isRead } from "../recording/Fault.ts"
 import { type Call, calls, type Entry, type Recording } from "../recording/Recording.ts"
+import { isWarning } from "../recording/Writes.ts"
 
 /** Minimum interval of such work, in milliseconds: an hour, less the offset between a schedule and its first time. */
 const apart = 50 * 60_000
@@ -24,4 +25,20 @@ export const isDue = (run: Recording, write: Entry): boolean => {
     call.at <= write.at - lasting && !isRead(call.request) && partOf(call) === part
   )
   return before !== undefined && before.at <= write.at - apart
+}
+
+/** What a Warning event is about, and why. */
+const warningOf = (entry: Entry): string | undefined => {
+  if (entry._tag !== "Call" || !isWarning(entry)) return undefined
+  const { involvedObject, reason, regarding = involvedObject } = (entry.object ?? {}) as Partial<
+    Readonly<Record<"involvedObject" | "regarding", { readonly uid?: string }> & Record<"reason", string>>
+  >
+  return `${regarding?.uid} ${reason}`
+}
+
+/** Whether it warns again of something that was warned of before everything had come to rest. */
+export const isReminder = (run: Recording, write: Entry): boolean => {
+  const warning = warningOf(write)
+  return warning !== undefined &&
+    calls(run).some((call) => call.at < (run.quietAt ?? 0) && warningOf(call) === warning)
 }

@@ -19,7 +19,7 @@ import {
   type Recording,
   seen
 } from "../recording/Recording.ts"
-import { conditionsOf, isWarning, name, writes } from "../recording/Writes.ts"
+import { conditionsOf, name, writes } from "../recording/Writes.ts"
 import * as Drawn from "../state/Drawn.ts"
 import { aftermath, because, stillFails } from "../state/Failing.ts"
 import * as Rests from "../state/Rests.ts"
@@ -27,7 +27,7 @@ import { alike } from "./Alike.ts"
 import { available } from "./Available.ts"
 import { course, ownersOwn } from "./Course.ts"
 import { disowned } from "./Disowned.ts"
-import { isDue } from "./Due.ts"
+import { isDue, isReminder } from "./Due.ts"
 import { departed } from "./Departed.ts"
 import { fixed, followed, forgotten, standing } from "./Forgotten.ts"
 import { dataKept } from "./Kept.ts"
@@ -176,7 +176,7 @@ const isAnswer = ({ entries }: Recording, call: Entry): boolean =>
   call._tag === "Call" && call.before === call.after &&
   entries.some((entry) => entry._tag === "Event" && entry.at <= call.at && entry.at >= call.at - answering)
 
-/** Nothing is written once everything is as it should be. What is not may be told again: a warning says so. */
+/** Nothing is written once everything is as it should be. What is not may be warned of again. */
 const quiet: Oracle = {
   name: "quiet once stable",
   judge: (run) => {
@@ -187,7 +187,8 @@ const quiet: Oracle = {
     const isRefused = (entry: Entry) =>
       taken(run) && entry._tag === "Call" && (entry.status === 409 || entry.status === 422)
     const left = run.restless.filter((entry) =>
-      entry.at > since && !isRefused(entry) && !isAnswer(run, entry) && !isDue(run, entry) && !isWarning(entry)
+      entry.at > since && !isRefused(entry) && !isAnswer(run, entry) && !isDue(run, entry) &&
+      !isReminder(run, entry)
     )
     return left.length === 0 ? undefined : `${left.length} writes in a quiet time, the first: ${describe(left[0]!)}`
   }

@@ -58,7 +58,9 @@ const plain = (value: unknown, path: string, mask: Mask, rename: Rename = asItIs
   if (entries !== undefined) {
     // Random keys: only their values count.
     if (mask.has(`${path}{}`)) return sorted(entries.map(([, item]) => plain(item, `${path}.*`, mask, rename)))
-    const named = entries.map(([key, item]) => [timeless(rename(key)), plain(item, `${path}.${key}`, mask, rename)] as const)
+    const named = entries.map(([key, item]) =>
+      [timeless(rename(key)), plain(item, `${path}.${key}`, mask, rename)] as const
+    )
     const alike = new Map(named).size < named.length
     return alike ? sorted(named) : Object.fromEntries(byKey(named))
   }

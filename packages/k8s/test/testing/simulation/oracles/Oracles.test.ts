@@ -64,6 +64,26 @@ describe("what oracles say", () => {
     assert.include(told(90_000, 2_000), "1 writes in a quiet time, the first: #7 PATCH /x")
   })
 
+  it("nothing of a warning that is repeated as long as what it is about lasts", () => {
+    const quiet = Simulation.oracles.find(({ name }) => name === "quiet once stable")!
+    const told = (at: number, reason: string, type = "Warning") => ({
+      _tag: "Call",
+      at,
+      n: 7,
+      request: { method: "POST", path: "/apis/events.k8s.io/v1/namespaces/default/events" },
+      status: 201,
+      object: { kind: "Event", type, reason, regarding: { uid: "u" } }
+    })
+    const judged = (before: object, after: { readonly at: number }) =>
+      quiet.judge({ entries: [before], quietAt: 60_000, restless: [after] } as never, {} as never)
+    assert.isUndefined(judged(told(1_000, "NameTaken"), told(600_000, "NameTaken")))
+    assert.include(judged(told(1_000, "NameTaken"), told(600_000, "Lost")), "1 writes in a quiet time")
+    assert.include(
+      judged(told(1_000, "Synced", "Normal"), told(600_000, "Synced", "Normal")),
+      "1 writes in a quiet time"
+    )
+  })
+
   it.live("nothing of who says again what is there when a CronJob has come to its time, but of who does so by himself", () =>
     Effect.gen(function*() {
       const nightly = (box: B.Box) => ({
