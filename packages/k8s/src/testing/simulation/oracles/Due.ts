@@ -2,9 +2,8 @@
  * `Due`: what is written because its time has come: work that is done once an hour or less often (a renewed certificate,
  * a report, a password rotation), and warnings that are repeated for as long as what they are about lasts.
  */
-import { isRead } from "../recording/Fault.ts"
+import { isEvent, isRead } from "../recording/Fault.ts"
 import { type Call, calls, type Entry, type Recording } from "../recording/Recording.ts"
-import { isWarning } from "../recording/Writes.ts"
 
 /** Minimum interval of such work, in milliseconds: an hour, less the offset between a schedule and its first time. */
 const apart = 50 * 60_000
@@ -27,13 +26,14 @@ export const isDue = (run: Recording, write: Entry): boolean => {
   return before !== undefined && before.at <= write.at - apart
 }
 
-/** What a Warning event is about, and why. */
+/** What a Warning event is about, and why, whether or not it was accepted. */
 const warningOf = (entry: Entry): string | undefined => {
-  if (entry._tag !== "Call" || !isWarning(entry)) return undefined
-  const { involvedObject, reason, regarding = involvedObject } = (entry.object ?? {}) as Partial<
-    Readonly<Record<"involvedObject" | "regarding", { readonly uid?: string }> & Record<"reason", string>>
-  >
-  return `${regarding?.uid} ${reason}`
+  if (entry._tag !== "Call" || !isEvent(entry.request.path)) return undefined
+  const { involvedObject, reason, regarding = involvedObject, type } =
+    (entry.object ?? entry.request.body ?? {}) as Partial<
+      Readonly<Record<"involvedObject" | "regarding", { readonly uid?: string }> & Record<"reason" | "type", string>>
+    >
+  return type === "Warning" ? `${regarding?.uid} ${reason}` : undefined
 }
 
 /** Whether it warns again of something that was warned of before everything had come to rest. */
