@@ -118,7 +118,7 @@ export class Stage {
     this.scenario = scenario
     this.#plan = plan
     const seed = seedOf(first, from)
-    const image = from?.image ?? begun(imageOf(scenario), first)
+    const image = from?.image ?? begun(imageOf(scenario), first, plan.interleaving)
     this.entries = [...from?.entries ?? []]
     this.#lives = from?.lives ?? 0
     this.#revision = image.revision

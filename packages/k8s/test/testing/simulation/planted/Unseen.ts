@@ -129,7 +129,45 @@ const appended = (guarded: boolean) =>
       return Action.done
     }), { owns: [NetworkPolicy] })
 
+/** Copies what people have made, if it is newer than what was copied last. */
+const copying = (isNewer: (version: string, copied: string) => boolean) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const source = yield* B.cached("source")
+      const copy = yield* B.cached("copy")
+      if (source === undefined) return Action.done
+      const { data = {}, metadata: { resourceVersion } } = source
+      const annotations = { copied: resourceVersion }
+      if (copy === undefined) {
+        const { metadata } = B.map("copy", {}, box)
+        yield* B.unlessThere(it.create(ConfigMap, { metadata: { ...metadata, annotations }, data }))
+      } else if (isNewer(resourceVersion, copy.metadata.annotations?.["copied"] ?? "")) {
+        yield* it.patch(ConfigMap, copy, B.merge({ metadata: { annotations }, data }))
+      }
+      return Action.done
+    }), { watches: [Watch.make(ConfigMap, { map: () => [B.key] })] })
+
+/** People make a ConfigMap, and change it twice after a Box that is about it has come. */
+const source: B.Steps = [
+  { name: "a source", act: B.client.use((it) => it.create(ConfigMap, B.map("source", { text: "a" }))) },
+  ...B.sized(1),
+  ...["b", "c"].map((text) => ({
+    name: `the source is ${text}`,
+    act: B.client.use((it) => it.patch(ConfigMap, B.named("source"), B.merge({ data: { text } })))
+  }))
+]
+
 export const planted: ReadonlyArray<B.Planted> = [
+  B.bug(
+    "stale state: versions are compared as texts",
+    "same end state",
+    source,
+    copying((version, copied) => version > copied),
+    copying((version, copied) => version !== copied),
+    // Without faults, and after one that changes no more than this, it is always the same change that is missed.
+    { faults: ["serverError"] }
+  ),
   B.bug(
     "stale state: what is wanted now is seen, and not what has been done about it",
     "same end state",

@@ -13,4 +13,14 @@ describe("Server", () => {
     assert.strictEqual(begun(image, 3).revision, one)
     assert.strictEqual(begun({ ...image, revision: 997 }, 1).revision, 9_995)
   })
+
+  it("in another order of tasks, versions become longer at another place", () => {
+    const image = imageOf({ resources: [] })
+    const starts = [0, 12_345, 987_654].map((interleaving) => begun(image, 1, interleaving).revision)
+    assert.lengthOf(new Set(starts), 3)
+    for (const revision of starts) {
+      assert.isAtLeast(revision, image.revision)
+      assert.isBelow(String(revision).length, String(revision + 60).length)
+    }
+  })
 })
