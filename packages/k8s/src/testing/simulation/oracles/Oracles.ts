@@ -43,6 +43,7 @@ import { singleWriter } from "./SingleWriter.ts"
 import { strangersKept } from "./StrangersKept.ts"
 import { surplus } from "./Surplus.ts"
 import { unanswered } from "./Unanswered.ts"
+import { undefinedValues } from "./Undefined.ts"
 import { unharmed } from "./Unharmed.ts"
 import { unrest } from "./Unrest.ts"
 
@@ -428,6 +429,7 @@ export const all: ReadonlyArray<Oracle> = [
   forgotten,
   followed,
   nought,
+  undefinedValues,
   unharmed,
   alike,
   leftOutside,
