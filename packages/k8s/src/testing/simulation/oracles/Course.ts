@@ -120,12 +120,13 @@ const ownersKept: Oracle = {
 /** What somebody else has written on an object stays. */
 const othersKept: Oracle = {
   name: "others' annotations are kept",
-  judge: each(({ after, before, type }) =>
-    type !== "DELETED" && before?.metadata.annotations?.[touched] !== undefined &&
-      after.metadata.annotations?.[touched] === undefined
-      ? `${name(after)} loses an annotation that somebody else has set`
-      : undefined
-  )
+  judge: each(({ after, before, type }) => {
+    const lost = type === "DELETED" ? undefined : ([["annotations", "an annotation"], ["labels", "a label"]] as const)
+      .find(([field]) =>
+        before?.metadata[field]?.[touched] !== undefined && after.metadata[field]?.[touched] === undefined
+      )
+    return lost && `${name(after)} loses ${lost[1]} that somebody else has set`
+  })
 }
 
 /** A finalizer is removed by whoever added it. */

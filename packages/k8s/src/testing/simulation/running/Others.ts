@@ -131,10 +131,13 @@ export class Others {
     })
   }
 
-  /** People annotate everything that they or the operator created. */
+  /**
+   * People annotate everything that they or the operator created, and label what they created themselves. Custom
+   * resources get no label, because some operators give those of a custom resource to what they create for it.
+   */
   get annotate(): Effect.Effect<void> {
     return Effect.suspend(() => {
-      const { access, entries, stored } = this.#cluster
+      const { access, entries, resources, stored } = this.#cluster
       const made = entries.flatMap((entry) =>
         entry._tag === "Call" && entry.status === 201 ? entry.object?.metadata.uid ?? [] : []
       )
@@ -145,7 +148,12 @@ export class Others {
         const note = noteOn(object.metadata.uid)
         return note === undefined || isElected(object)
           ? Effect.void
-          : Effect.ignore(this.#edit(object, { annotations: { [touched]: note } }))
+          : Effect.ignore(this.#edit(object, {
+            annotations: { [touched]: note },
+            ...(peoples.has(object.metadata.uid) && declaredOf(resources, object) === undefined
+              ? { labels: { [touched]: "by-somebody" } }
+              : {})
+          }))
       }, { discard: true })
       return Effect.provideContext(act, access())
     })

@@ -85,6 +85,18 @@ const handingDown = (partOf: (box: B.Box) => Partial<ConfigMap["metadata"]>) =>
       return Action.done
     }), { watches: [Watch.make(ConfigMap, { map: () => [B.key] })] })
 
+/** Says on people's notes, in a label, what the size is; `labels` is what becomes of what was there. */
+const labelling = (labels: (found: ConfigMap["metadata"]) => ConfigMap["metadata"]["labels"]) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const size = String(box.spec.size)
+      const notes = yield* B.cached("notes")
+      if (notes === undefined || notes.metadata.labels?.["size"] === size) return Action.done
+      const metadata = { ...notes.metadata, labels: { ...labels(notes.metadata), size } }
+      return yield* B.done(it.replace(ConfigMap, { ...notes, metadata }))
+    }), { watches: [Watch.make(ConfigMap, { map: () => [B.key] })] })
+
 /** Pods of whatever is in a group. */
 const podsOf = (group: (box: B.Box) => Readonly<Record<string, string>>): B.Reconcile => (box) =>
   Effect.gen(function*() {
@@ -240,6 +252,16 @@ export const planted: ReadonlyArray<B.Planted> = [
     B.sized(1, 2),
     handingDown(() => ({})),
     handingDown((box) => ({ ownerReferences: [controllerReference(box)] }))
+  ),
+  B.bug(
+    "manners: labels that people have given their own object are written over",
+    "others' annotations are kept",
+    [
+      { name: "notes", act: B.client.use((it) => it.create(ConfigMap, B.map("notes", {}))) },
+      ...B.sized(1, 2)
+    ],
+    labelling(() => ({})),
+    labelling(({ labels }) => labels)
   ),
   B.bug(
     "manners: an update that forgets what others have written",
