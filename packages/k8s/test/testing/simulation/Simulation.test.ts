@@ -188,6 +188,13 @@ describe("Simulation", () => {
       assert.include(Simulation.summary(whole), `all ${whole.points} single faults`)
     }))
 
+  it.live("lets several replicas overlap before a short budget is over", () =>
+    Effect.gen(function*() {
+      const elected = planted.find(({ name }) => name === "replicas: writes before anybody is elected")!.right
+      const { interleavings, run } = yield* Simulation.checkConvergence(elected, { runs: 6, interleavings: 2 })
+      assert.deepStrictEqual([run, interleavings], [5, 1])
+    }))
+
   it.live("explores in parts, which together are the whole", () =>
     Effect.gen(function*() {
       const options = { depth: 2, faults: ["crashAfter", "conflict"], interleavings: 3, runs: 12 } as const

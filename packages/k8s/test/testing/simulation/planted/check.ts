@@ -18,8 +18,9 @@ export const check = (title: string, planted: ReadonlyArray<Planted>): void => {
       it.live(`is content with its corrected twin: ${name}`, () =>
         Effect.gen(function*() {
           const twin = { depth: 1, runs: 8, interleavings: 1, ...options } as const
-          const { points, run, runs } = yield* Simulation.checkConvergence(right, twin)
-          assert.strictEqual(run, Math.min(8, points))
+          const { interleavings, points, run, runs } = yield* Simulation.checkConvergence(right, twin)
+          // With several replicas, another order of tasks is among the eight.
+          assert.strictEqual(run, Math.min(8 - interleavings, points))
           assert.isAtLeast(runs, run)
         }))
     }
