@@ -32,6 +32,7 @@ import { departed } from "./Departed.ts"
 import { fixed, followed, forgotten, standing } from "./Forgotten.ts"
 import { dataKept } from "./Kept.ts"
 import { leftOutside } from "./LeftOutside.ts"
+import { namesakes } from "./Namesakes.ts"
 import { noted } from "./Noted.ts"
 import { nought } from "./Nought.ts"
 import type { Oracle } from "./Oracle.ts"
@@ -437,6 +438,7 @@ export const all: ReadonlyArray<Oracle> = [
   quiet,
   observedGeneration,
   surplus,
+  namesakes,
   createsAndDeletes,
   noPingPong,
   boundedRetries,

@@ -35,6 +35,8 @@ export type Entry =
     /** The revision of the store before and after. */
     readonly before: number
     readonly after: number
+    /** The revision that a list shows, if it is an old one. */
+    readonly shown?: number | undefined
   }
   /** The operator received a watch event. */
   | Who & Told & { readonly _tag: "Event"; readonly at: number; readonly n: number }

@@ -114,6 +114,9 @@ const refused = ({ body, headers, status }: StatusError.StatusError): Response =
   body
 })
 
+/** The revision that a list asks for. */
+const revisionOf = ({ query }: Request): number => Number(query.find(([key]) => key === "resourceVersion")?.[1])
+
 const noAnswer = (what: string) => new KubeError.Transport({ message: `simulated: ${what}` })
 
 const objectOf = (body: unknown): KubeObject | undefined =>
@@ -269,7 +272,7 @@ export class Wire {
       const sent = now()
       const fault = this.#calls.get(n)
       if (fault !== undefined && fault !== "removed") this.happens({ _tag: "Call", at: n, fault })
-      const note = (answer: Response | undefined, before: number) =>
+      const note = (answer: Response | undefined, before: number, shown?: number) =>
         this.#run.note({
           _tag: "Call",
           at: now(),
@@ -282,7 +285,8 @@ export class Wire {
           object: objectOf(answer?.body),
           said: answer && saidOf(answer),
           before,
-          after: revision()
+          after: revision(),
+          ...(shown === undefined ? {} : { shown })
         })
       if (fault === "crashBefore") {
         note(undefined, revision())
@@ -308,8 +312,9 @@ export class Wire {
       if (fault === "overtaken") yield* mischief("annotated", yield* this.#target(request))
       const before = revision()
       if (!isRead(request)) this.#revisions.push(before)
-      const answer = yield* server.handle(this.#aged(life, request))
-      note(answer, before)
+      const asked = this.#aged(life, request)
+      const answer = yield* server.handle(asked)
+      note(answer, before, asked === request ? undefined : revisionOf(asked))
       yield* this.#lag(2 * n + 1)
       switch (fault) {
         case "crashAway":

@@ -129,6 +129,21 @@ const appended = (guarded: boolean) =>
       return Action.done
     }), { owns: [NetworkPolicy] })
 
+/** A Service whose port is the size; it is made anew at each size. `what` is what is told to delete. */
+const anewAt = (what: (found: Service) => Service | ReturnType<typeof B.named>) =>
+  B.boxes((box) =>
+    Effect.gen(function*() {
+      const it = yield* B.client
+      const found = yield* Cache.get(Service, B.named("web"))
+      const port = 80 + box.spec.size
+      if (found?.spec?.ports?.[0]?.port === port) return Action.done
+      if (found !== undefined) yield* B.unlessGone(it.delete(Service, what(found)))
+      return yield* B.done(it.create(Service, {
+        metadata: { ...B.named("web"), ownerReferences: [controllerReference(box)] },
+        spec: { selector: { app: "web" }, ports: [{ port }] }
+      }))
+    }), { owns: [Service] })
+
 /** Copies what people have made, if it is newer than what was copied last. */
 const copying = (isNewer: (version: string, copied: string) => boolean) =>
   B.boxes((box) =>
@@ -310,6 +325,13 @@ export const planted: ReadonlyArray<B.Planted> = [
         })
     }),
     { oracles: [lost], faults: ["oldRestart", "staleRestart"] }
+  ),
+  B.bug(
+    "stale state: what has come in the place of what it saw is deleted by its name",
+    "deletes what it has seen",
+    B.sized(1, 2),
+    anewAt(() => B.named("web")),
+    anewAt((found) => found)
   ),
   B.bug(
     "stale state: a status that speaks of an older spec",
