@@ -205,7 +205,7 @@ const failing: ReadonlySet<Kind> = new Set<Kind>([
 
 export const fails = ({ fault }: Point): boolean => failing.has(fault)
 
-/** Another client's annotation, which concerns nobody else. */
+/** Another client's annotation, or label, which concerns nobody else. */
 export const touched = "simulation.effect-operator/touched"
 
 /** Another client's finalizer, which only that client removes. */
