@@ -9,7 +9,7 @@ import { controllerOf, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
 import { decoded } from "../recording/Base64.ts"
 import { guard, isElected, touched } from "../recording/Fault.ts"
-import { isOver, type Recording } from "../recording/Recording.ts"
+import { isOver, phaseOf, type Recording } from "../recording/Recording.ts"
 import { isTime, timeless } from "../recording/Times.ts"
 import { untold } from "./Generations.ts"
 import * as Names from "./Names.ts"
@@ -422,7 +422,9 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
     const [wanted, found] = [expected.get(family) ?? [], actual.get(family) ?? []]
     if (wanted.length !== found.length) {
       const rank = isClusters(wanted[0] ?? found[0]!) ? 3 : 0
-      lines.push({ rank: [rank, 0], text: `${family}: ${found.length} instead of ${wanted.length}` })
+      const failed = failedIn(found) - failedIn(wanted)
+      const remains = failed > 0 && found.length > wanted.length ? `, and ${failed} of them failed` : ""
+      lines.push({ rank: [rank, 0], text: `${family}: ${found.length} instead of ${wanted.length}${remains}` })
       continue
     }
     for (const [index, member] of wanted.entries()) {
@@ -449,6 +451,10 @@ export const compare = (expected: State, actual: State): ReadonlyArray<string> =
     .sort(({ rank: [a, x] }, { rank: [b, y] }) => a - b || x - y).map(({ text }) => text)
   return [...new Set(told)]
 }
+
+/** How many of some objects are Pods that have failed: nobody has removed what is left of them. */
+const failedIn = (members: ReadonlyArray<string>): number =>
+  members.filter((member) => phaseOf(JSON.parse(member) as KubeObject) === "Failed").length
 
 /** The note on two texts with the same parts. */
 export const shuffled =

@@ -41,6 +41,27 @@ describe("Canonical", () => {
     assert.deepStrictEqual(Canonical.compare(Canonical.state(one, mask), Canonical.state(other, mask)), [])
   })
 
+  it("of too many Pods it is told how many have failed", () => {
+    const pods = (...phases: ReadonlyArray<string>) => ({
+      entries: [],
+      objects: phases.map((phase, index) => ({
+        ...object("Pod", `web-${index}x7k${index}`, `${index}`, { status: { phase } }),
+        metadata: { ...object("Pod", `web-x7k${index}2`, `${index}`).metadata, generateName: "web-" }
+      })),
+      outside: new Map()
+    })
+    const told = (...phases: ReadonlyArray<string>) =>
+      Canonical.compare(
+        Canonical.state(pods("Running", "Running"), new Set()),
+        Canonical.state(pods(...phases), new Set())
+      )
+    assert.deepStrictEqual(told("Running", "Running", "Failed"), [
+      "Pod default/web-*: 3 instead of 2, and 1 of them failed"
+    ])
+    assert.deepStrictEqual(told("Running", "Running", "Running"), ["Pod default/web-*: 3 instead of 2"])
+    assert.deepStrictEqual(told("Failed"), ["Pod default/web-*: 1 instead of 2"])
+  })
+
   it("what else differs is told by its path", () => {
     const wrong = run("484b514b-0000-4000-8000-000000000002", "22222222-0000-4000-8000-000000000002", "y")
     assert.deepStrictEqual(Canonical.compare(Canonical.state(one, new Set()), Canonical.state(wrong, new Set())), [
