@@ -80,17 +80,18 @@ const isNeverOwned = (
     !same.metadata.ownerReferences?.some((its) => its.kind === owner.kind && its.name === owner.name)
 }
 
-/** Whether a new owner belongs to the former one: what a set has made for its part, the part takes over. */
-const isHandedDown = (
-  objects: ReadonlyMap<string, KubeObject>,
-  before: KubeObject,
-  after: KubeObject,
-  former: OwnerReference
-): boolean =>
-  (after.metadata.ownerReferences ?? []).some(({ uid }) =>
-    before.metadata.ownerReferences?.some((had) => had.uid === uid) !== true &&
-    objects.get(uid)?.metadata.ownerReferences?.some((above) => above.uid === former.uid) === true
+/**
+ * Whether a new owner was made for the former one: what a set has made for its part, the part takes over. Whether the part
+ * still has its own owner is another matter.
+ */
+const isHandedDown = (run: Recording, before: KubeObject, after: KubeObject, former: OwnerReference): boolean => {
+  const had = new Set(before.metadata.ownerReferences?.map(({ uid }) => uid))
+  const more = new Set(after.metadata.ownerReferences?.flatMap(({ uid }) => had.has(uid) ? [] : [uid]))
+  return run.entries.some((entry) =>
+    entry._tag === "Change" && entry.change.type === "ADDED" && more.has(entry.change.object.metadata.uid) &&
+    entry.change.object.metadata.ownerReferences?.some(({ uid }) => uid === former.uid) === true
   )
+}
 
 /**
  * Owner references are not lost by a write about something else. Releasing an object is a write of its own, or users
@@ -109,7 +110,7 @@ const ownersKept: Oracle = {
       })
       const had = new Set(before.metadata.ownerReferences?.map(({ uid }) => uid))
       const letsGo = [...left].every((uid) => had.has(uid)) && content(before) === content(after)
-      if (lost === undefined || letsGo || isHandedDown(objects, before, after, lost)) return undefined
+      if (lost === undefined || letsGo || isHandedDown(run, before, after, lost)) return undefined
       const steps = run.begun.step > 0 ? 0 : run.steps.filter((begin) => begin <= call.at).length
       return steps > 1 && isNeverOwned(reference, steps, after, lost)
         ? undefined

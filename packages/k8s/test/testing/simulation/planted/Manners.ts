@@ -69,11 +69,13 @@ const handingDown = (partOf: (box: B.Box) => Partial<ConfigMap["metadata"]>) =>
     Effect.gen(function*() {
       const it = yield* B.client
       const made = (name: string, metadata: Partial<ConfigMap["metadata"]>) =>
-        Effect.flatMap(
-          B.cached(name),
-          (found) =>
-            found ? Effect.succeed(found) : it.apply(ConfigMap, { metadata: { ...metadata, ...B.named(name) } })
-        )
+        Effect.flatMap(B.cached(name), (found) => {
+          const { ownerReferences } = metadata
+          if (found === undefined) return it.create(ConfigMap, { metadata: { ...metadata, ...B.named(name) } })
+          return found.metadata.ownerReferences !== undefined || ownerReferences === undefined
+            ? Effect.succeed(found)
+            : it.patch(ConfigMap, found, B.merge({ metadata: { ownerReferences } }))
+        })
       const settings = yield* made(`settings-${box.spec.size}`, { ownerReferences: [controllerReference(box)] })
       const part = yield* made(`part-${box.spec.size}`, partOf(box))
       if (settings.metadata.ownerReferences?.[0]?.uid !== part.metadata.uid) {
@@ -251,7 +253,8 @@ export const planted: ReadonlyArray<B.Planted> = [
     "owner references are kept",
     B.sized(1, 2),
     handingDown(() => ({})),
-    handingDown((box) => ({ ownerReferences: [controllerReference(box)] }))
+    handingDown((box) => ({ ownerReferences: [controllerReference(box)] })),
+    { faults: ["orphaned", "crashAfter", "removed"] }
   ),
   B.bug(
     "manners: labels that people have given their own object are written over",
