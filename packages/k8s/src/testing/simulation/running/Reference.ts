@@ -1,5 +1,7 @@
 /** `Reference`: the runs without faults, with which all others are compared. */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
+import * as Clock from "effect/Clock"
+import * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import type { Scenario, Step } from "../Scenario.ts"
 import { none, type Point } from "../recording/Fault.ts"
@@ -127,12 +129,28 @@ const once = <A>(made: () => A): () => A => {
 export const of = (all: Scenario, story: Story, seed: number, twice = true): Reference =>
   make(tell(all, story), { seed, given: story.given, twice })
 
+/** A pause of this length or more, in milliseconds, is to let time pass, and not to see whether something is done yet. */
+const long = 60_000
+
+/** What people do without the time that they let pass: the next step comes at once. */
+const withoutPauses = (act: Step["act"]): Step["act"] =>
+  Effect.clockWith((clock) =>
+    Effect.provideService(act, Clock.Clock, {
+      ...clock,
+      sleep: (duration) => Duration.toMillis(duration) >= long ? Effect.void : clock.sleep(duration)
+    })
+  )
+
 /** The story with some steps taken together with the previous ones, so that the operator sees their combined result. */
 const hastened = ({ steps, ...scenario }: Scenario, taken: ReadonlyArray<number>): Scenario => {
   const out: Array<Step> = []
   for (const [index, step] of steps.entries()) {
     const earlier = taken.includes(index) ? out.pop() : undefined
-    out.push(earlier === undefined ? step : { ...step, act: Effect.andThen(earlier.act, Effect.ignore(step.act)) })
+    out.push(
+      earlier === undefined
+        ? step
+        : { ...step, act: Effect.andThen(withoutPauses(earlier.act), Effect.ignore(step.act)) }
+    )
   }
   return { ...scenario, steps: out }
 }

@@ -202,6 +202,15 @@ export const planted: ReadonlyArray<B.Planted> = [
     conditioned(false)
   ),
   bug(
+    "parts: the same, where people let time pass in between",
+    [{
+      ...wanted({ teams: [] }),
+      act: Effect.andThen(wanted({ teams: [] }).act, Effect.sleep("10 minutes"))
+    }, wanted({ teams: ["red"] })],
+    conditioned(true),
+    conditioned(false)
+  ),
+  bug(
     "parts: a size that never changes, of an operator whose children are of a kind of its own, too",
     [wanted({ teams: ["red"] }), wanted({ teams: ["red", "blue"] }), wanted({ teams: ["red"] })],
     slotted((teams, known) => Math.max(teams, known ?? 0)),
