@@ -6,7 +6,7 @@
  * and each object at the root of Pods, the smallest number of ready Pods from the step until the next one is compared.
  *
  * Even a run without faults may keep clients waiting without need: a Service is switched from Pods that are ready to
- * others that are not yet; or the Services of two owners send clients to each other's Pods.
+ * others that are not yet; or the Services of two owners send clients to each other's Pods, or to those of Jobs.
  *
  * Source: a Pod serves when it is ready and not terminating, as in EndpointSlices (KEP-752).
  */
@@ -15,7 +15,7 @@ import type { Pod, Service } from "../../../kinds/core.v1.ts"
 import * as JsonValue from "../../../schema/JsonValue.ts"
 import { isForeign, selects } from "../../sim/ServiceEndpoints.ts"
 import { blinds, type Kind } from "../recording/Fault.ts"
-import { isOver, type Recording } from "../recording/Recording.ts"
+import { calls, isOver, type Recording } from "../recording/Recording.ts"
 import { conditionsOf, name, writes } from "../recording/Writes.ts"
 import type { Oracle } from "./Oracle.ts"
 
@@ -208,4 +208,43 @@ const apart: Oracle = {
   }
 }
 
-export const available: ReadonlyArray<Oracle> = [asAvailable, served, apart]
+/** Whether a Pod does work that ends. */
+const isOfJob = (pod: KubeObject): boolean => controllerOf(pod)?.kind === "Job"
+
+/** A Service that has Pods which serve does not also send clients to those that do work of the operator. */
+const unbothered: Oracle = {
+  name: "Services select no Pods of Jobs",
+  judge: (run) => {
+    if (run.met > 0) return undefined
+    const made = new Set(
+      calls(run).flatMap(({ object, status }) => status === 201 && object !== undefined ? [object.metadata.uid] : [])
+    )
+    const [pods, services] = [new Map<string, Pod>(), new Map<string, Service>()]
+    for (const entry of run.entries) {
+      if (entry._tag !== "Change") continue
+      const { object, type } = entry.change
+      const { uid } = object.metadata
+      const isThere = type !== "DELETED" && !isTerminating(object)
+      if (object.kind === "Service" && made.has(uid)) {
+        isThere
+          ? services.set(uid, object as Service)
+          : services.delete(uid)
+      }
+      if (object.kind !== "Pod") continue
+      if (isThere && !isOver(object)) pods.set(uid, object as Pod)
+      else pods.delete(uid)
+      const job = controllerOf(object)
+      if (!pods.has(uid) || !isReady(object) || !isOfJob(object) || !made.has(job?.uid ?? "")) continue
+      const service = [...services.values()].find((service) => !isForeign(service) && selects(service, object as Pod))
+      const server = service && [...pods.values()].find((pod) => !isOfJob(pod) && selects(service, pod))
+      if (service !== undefined && server !== undefined) {
+        return `${name(service)} selects ${name(server)}, and also ${
+          name(object)
+        } of Job ${job?.name}, which serves nobody`
+      }
+    }
+    return undefined
+  }
+}
+
+export const available: ReadonlyArray<Oracle> = [asAvailable, served, apart, unbothered]

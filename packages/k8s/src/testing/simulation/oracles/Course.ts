@@ -18,6 +18,7 @@ import * as Canonical from "../state/Canonical.ts"
 import { isName } from "../state/Names.ts"
 import { peoplesKept } from "./Kept.ts"
 import type { Oracle } from "./Oracle.ts"
+import { spoken } from "./Spoken.ts"
 
 const moved = each(({ after, before }) => {
   const now = conditionsOf(after)
@@ -415,6 +416,7 @@ export const course: ReadonlyArray<Oracle> = [
   ownersKept,
   othersKept,
   guardsKept,
+  spoken,
   peoplesKept,
   doneOnce,
   noChurn,

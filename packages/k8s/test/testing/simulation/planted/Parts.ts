@@ -194,6 +194,28 @@ const slotted = (replicas: (teams: number, known: number | undefined) => number)
     })
   )
 
+/** Says how it is; `kept` tells what stays of what was said before. */
+const saying = (kept: (condition: Conditions.Condition) => boolean) =>
+  trays((tray) =>
+    Effect.gen(function*() {
+      const before = tray.status?.conditions?.filter(kept)
+      const said = { type: "Ready", status: tray.spec.teams.length > 0, reason: "Counted" }
+      yield* ObjectStatus.write(Tray, tray, { conditions: yield* Conditions.state(tray, before, said) })
+      return Action.done
+    })
+  )
+
+const approved: B.Steps[number] = {
+  name: "somebody approves it",
+  act: B.client.use((it) =>
+    Effect.flatMap(it.get(Tray, B.key), (tray) =>
+      Effect.flatMap(
+        Conditions.state(tray, tray.status?.conditions, { type: "Approved", status: true, reason: "Person" }),
+        (conditions) => it.patch(Tray, B.key, B.merge({ status: { conditions } }), { subresource: "status" })
+      ))
+  )
+}
+
 export const planted: ReadonlyArray<B.Planted> = [
   bug(
     "parts: a condition is false for ever, for the reason that it is true for",
@@ -249,6 +271,15 @@ export const planted: ReadonlyArray<B.Planted> = [
     pausing(undefined),
     pausing(false)
   ),
+  {
+    ...bug(
+      "parts: what somebody else says of it is taken away",
+      [wanted({ teams: ["red"] }), approved],
+      saying(({ type }) => type === "Ready"),
+      saying(() => true)
+    ),
+    oracle: "others' conditions are kept"
+  },
   bug(
     "parts: one of two is paused no more, and says that it is",
     [wanted({ teams: [], paused: true }), wanted({ teams: ["red"] }, "other"), wanted({ teams: [], paused: false })],

@@ -1,8 +1,8 @@
 /** Work that takes its time: Jobs that fail, and what is decided while something else is on its way. */
-import { Action, Cache, KubeClient, Watch } from "@effect-operator/core"
+import { Action, Cache, KubeClient, Sync, Watch } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
-import { ConfigMap, Deployment, Job, PersistentVolumeClaim } from "@effect-operator/k8s/kinds"
-import { External } from "@effect-operator/k8s/testing"
+import { ConfigMap, Deployment, Job, PersistentVolumeClaim, Service } from "@effect-operator/k8s/kinds"
+import { External, type Simulation } from "@effect-operator/k8s/testing"
 import { Effect } from "effect"
 import * as B from "./Box.ts"
 
@@ -232,6 +232,39 @@ const tokened = (speaksOf: (token: ConfigMap) => string) =>
 
 const plan = { name: "a plan of the seats", act: B.client.use((it) => it.create(ConfigMap, B.map("seats", {}))) }
 
+/** Servers with a Service, and work whose Pods have these labels. */
+const manned = (labels: Readonly<Record<string, string>>): Simulation.Scenario => ({
+  ...B.worked(
+    `work-manned-${Object.values(labels).join()}`,
+    B.boxes((box) =>
+      Effect.gen(function*() {
+        const app = { app: "box" }
+        const containers = [{ name: "c", image: "busybox" }]
+        yield* Sync.children(box, [Deployment, Service, Job], [
+          Sync.child(Deployment, {
+            metadata: { name: "box" },
+            spec: { selector: { matchLabels: app }, template: { metadata: { labels: app }, spec: { containers } } }
+          }),
+          Sync.child(Service, {
+            metadata: { name: "box" },
+            spec: { selector: app, ports: [{ port: 80, protocol: "TCP" }] }
+          }),
+          Sync.once(Sync.child(Job, {
+            metadata: { name: "box-work" },
+            spec: { template: { metadata: { labels }, spec: { restartPolicy: "Never", containers } } }
+          }))
+        ])
+        return Action.done
+      }), { owns: [Deployment, Service, Job] }),
+    B.sized(1)
+  ),
+  cluster: {
+    kubelet: {
+      ending: ({ metadata }) => metadata.name.startsWith("box-work") ? { after: "9 seconds", exitCode: 0 } : undefined
+    }
+  }
+})
+
 export const planted: ReadonlyArray<B.Planted> = [
   {
     name: "work: a backup that has failed counts as one",
@@ -306,6 +339,12 @@ export const planted: ReadonlyArray<B.Planted> = [
     ordering(order),
     { faults: ["externalSlow", "externalLate"] }
   ),
+  {
+    name: "work: clients are sent to who does it",
+    oracle: "Services select no Pods of Jobs",
+    wrong: manned({ app: "box" }),
+    right: manned({ work: "box" })
+  },
   {
     name: "work: two at once, and one puts back what the other has taken out",
     oracle: "same end state",
