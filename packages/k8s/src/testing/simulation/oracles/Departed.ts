@@ -10,6 +10,7 @@
  */
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
+import { decoded } from "../recording/Base64.ts"
 import { taken } from "../recording/Excuses.ts"
 import { calls, type Recording, seen } from "../recording/Recording.ts"
 import { name } from "../recording/Writes.ts"
@@ -56,6 +57,16 @@ const departedOf = (run: Recording, there: ReadonlyMap<string, unknown>): Readon
   return new Map(known.filter(([word, { kind }]) => !there.has(word) && kind !== "Event"))
 }
 
+/** Names and addresses in a text: not what is in the middle of a word with capitals, such as a key in base64. */
+const words = /(?<![A-Za-z0-9])[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?![A-Za-z0-9])/g
+
+/** A text for people: with the data of a Secret decoded, and nothing of what is no text. */
+const textOf = (value: string, path: string, { kind }: KubeObject): string => {
+  if (kind !== "Secret" || !path.startsWith(".data.")) return value
+  const plain = decoded(value)
+  return plain === value ? "" : plain
+}
+
 /** What the operator names at the end of a run, by the place as every run calls it. */
 const named = (run: Recording, mask: Canonical.Mask): ReadonlyMap<string, Named> => {
   const there = living(run)
@@ -84,7 +95,7 @@ const named = (run: Recording, mask: Canonical.Mask): ReadonlyMap<string, Named>
         walk(item, `${path}${isName ? "{}" : `.${key}`}`, teller)
       }
     } else if (typeof value === "string") {
-      for (const [word] of value.matchAll(/[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?/g)) note(word, path, teller)
+      for (const [word] of textOf(value, path, teller).matchAll(words)) note(word, path, teller)
     }
   }
   for (const object of run.objects) {

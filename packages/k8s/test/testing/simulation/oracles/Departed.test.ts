@@ -67,6 +67,20 @@ describe("Departed", () => {
     assert.isUndefined(said(ends(members("web", "ring-x"), [object("Service", "web")], [x]), other))
   })
 
+  it("a Secret names what is written in it, and nothing that is found in its base64 by chance", () => {
+    const secret = (text: string) => object("Secret", "s", { data: { key: btoa(text) } })
+    const [one, two] = [secret("at ring-x"), secret("at ring-y")]
+    assert.include(said(ends(one, [y], [x]), ends(two, [y])), "Secret s.data.key names Pod ring-x")
+    // "YjAyNTk0" has a y, and "/y+A" is no text.
+    const short = object("Secret", "y")
+    for (const data of [{ key: btoa("b02594") }, { key: "/y+A" }]) {
+      const keyed = ends(object("Secret", "s", { data }), [z], [short])
+      assert.isUndefined(said(keyed, ends(object("Secret", "s", { data }), [z, short])))
+    }
+    const told = object("ConfigMap", "a", { data: { key: "YjAyNTk0" } })
+    assert.isUndefined(said(ends(told, [z], [short]), ends(told, [z, short])))
+  })
+
   it("an address is a name, too, but for one that people speak of themselves", () => {
     const at = (uid: string, podIP: string) => {
       const { metadata, ...rest } = pod("ring-x")
