@@ -226,9 +226,8 @@ const unbothered: Oracle = {
       const { uid } = object.metadata
       const isThere = type !== "DELETED" && !isTerminating(object)
       if (object.kind === "Service" && made.has(uid)) {
-        isThere
-          ? services.set(uid, object as Service)
-          : services.delete(uid)
+        if (isThere) services.set(uid, object as Service)
+        else services.delete(uid)
       }
       if (object.kind !== "Pod") continue
       if (isThere && !isOver(object)) pods.set(uid, object as Pod)

@@ -14,7 +14,12 @@ const judged = (data: object, { asked = {}, outside = new Map<string, unknown>()
         _tag: "Call",
         at: 1,
         n: 3,
-        request: { method: "POST", path: "/api/v1/namespaces/default/configmaps", body: { ...map, data: sent } },
+        request: {
+          method: "POST",
+          path: "/api/v1/namespaces/default/configmaps",
+          query: [],
+          body: { ...map, data: sent }
+        },
         status: 201,
         object: map
       }
