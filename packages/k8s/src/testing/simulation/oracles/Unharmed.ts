@@ -6,7 +6,7 @@
  * external broker), the first to go takes it along. A metamorphic relation between two runs (Chen, 1998), which needs
  * no knowledge of either.
  */
-import type { KubeObject } from "@effect-operator/core/KubeObject"
+import { keyString, type KubeObject } from "@effect-operator/core/KubeObject"
 import { type Recording, seen } from "../recording/Recording.ts"
 import * as Canonical from "../state/Canonical.ts"
 import { entriesOf, pathOf } from "../state/Outside.ts"
@@ -74,6 +74,10 @@ export const unharmed: Oracle = {
       )
       const lost = fewer?.[0] ?? missing(run, other, mask)
       if (lost === undefined) continue
+      if (run.objects.some((next) => next.kind === kind && keyString(next) === keyString(metadata))) {
+        return `${kind} ${metadata.name} is created again after its deletion, and lacks what it has in the end if it is ` +
+          `created only then (is something remembered by its name that is true of the first one only?): ${lost}`
+      }
       const makes = fewer === undefined || wasThere(run, fewer[0], mask)
       return makes
         ? `deleting ${kind} ${metadata.name} also removes what exists in the end if it is never created: ${lost}`
