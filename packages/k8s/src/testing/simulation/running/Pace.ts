@@ -4,6 +4,8 @@ import { accepted, type Call, type Entry, line } from "../recording/Recording.ts
 export const defaults = {
   /** Requests at one time that make a hot loop, in addition to some for each object that they are about. */
   hot: 250,
+  /** The same for changes of a single object: each may make the controllers of the cluster work. */
+  again: 100,
   /** Requests at one time for each object: it is read and created, an event reports it, and a status counts it. */
   each: 4,
   /** Maximum number of objects handled at one time: a program that creates more creates them without end. */
@@ -15,6 +17,7 @@ export class Pace {
   #requests = 0
   readonly #objects = new Set<string>()
   readonly #made = new Set<string>()
+  readonly #changes = new Map<string, number>()
 
   /** Counts a request, the last of the entries. Returns why it is one too many. */
   hot(now: number, call: Call, entries: ReadonlyArray<Entry>): string | undefined {
@@ -23,6 +26,7 @@ export class Pace {
       this.#requests = 0
       this.#objects.clear()
       this.#made.clear()
+      this.#changes.clear()
     }
     this.#requests += 1
     this.#note(call)
@@ -30,9 +34,18 @@ export class Pace {
     if (objects > defaults.objects) {
       return `${objects} objects at one moment, and more are being created: ${mostly(entries)}`
     }
-    return this.#requests > defaults.hot + defaults.each * objects
+    const some = defaults.each * objects
+    return this.#requests > defaults.hot + some || this.#changed(call) > defaults.again + some
       ? `${this.#requests} requests while the clock stood still: ${mostly(entries)}`
       : undefined
+  }
+
+  /** How often, at this time, the object has been changed that a request is about. */
+  #changed({ after, before, request: { method, path } }: Call): number {
+    if ((method !== "PATCH" && method !== "PUT") || after === before) return 0
+    const times = (this.#changes.get(path) ?? 0) + 1
+    this.#changes.set(path, times)
+    return times
   }
 
   /** Work that is created and deleted at the same time was not needed. */

@@ -4,9 +4,11 @@ import { defaults, Pace } from "../../../../src/testing/simulation/running/Pace.
 
 const pods = "/api/v1/namespaces/default/pods"
 
-const call = (method: string, path: string, name?: string) =>
+const call = (method: string, path: string, name?: string, changes = 0) =>
   ({
     _tag: "Call",
+    before: 1,
+    after: 1 + changes,
     request: { method, path, query: [], headers: {} },
     status: method === "POST" ? 201 : 200,
     ...(name === undefined ? {} : { object: { metadata: { name } } })
@@ -45,6 +47,18 @@ describe("Pace", () => {
       assert.isUndefined(ask(1, "PATCH", "/apis/test.io/v1/namespaces/default/webs/web/status"))
     }
     for (let n = 0; n < 1_000; n++) assert.isUndefined(ask(2, "DELETE", `${pods}/web-${n}`))
+  })
+
+  it("tells sooner of one object that is changed again and again, not of a status that counts what is made", () => {
+    const ask = paced()
+    const patch = (path: string) => ask(1, "PATCH", path, undefined, 1)
+    for (let n = 0; n < defaults.again + defaults.each; n++) assert.isUndefined(patch("/apis/apps/v1/deployments/web"))
+    assert.match(patch("/apis/apps/v1/deployments/web") ?? "", /^105 requests while the clock stood still/)
+    const count = paced()
+    for (let n = 0; n < 1_000; n++) {
+      assert.isUndefined(count(1, "POST", pods, `web-${n}`))
+      assert.isUndefined(count(1, "PATCH", "/apis/test.io/v1/namespaces/default/webs/web/status", undefined, 1))
+    }
   })
 
   it("tells of what is made without end", () => {
