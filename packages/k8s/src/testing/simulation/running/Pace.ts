@@ -1,4 +1,7 @@
-/** `Pace`: detects hot loops: too many requests while the clock stands still. */
+/**
+ * `Pace`: detects loops: too many requests while the clock stands still, and one object that is created again and again
+ * while everyone waits for the cluster to come to rest.
+ */
 import { accepted, type Call, type Entry, line } from "../recording/Recording.ts"
 
 export const defaults = {
@@ -9,7 +12,9 @@ export const defaults = {
   /** Requests at one time for each object: it is read and created, an event reports it, and a status counts it. */
   each: 4,
   /** Maximum number of objects handled at one time: a program that creates more creates them without end. */
-  objects: 1_500
+  objects: 1_500,
+  /** How often one object may be created until the cluster is at rest: work that fails is repeated a few times. */
+  created: 60
 } as const
 
 export class Pace {
@@ -18,6 +23,15 @@ export class Pace {
   readonly #objects = new Set<string>()
   readonly #made = new Set<string>()
   readonly #changes = new Map<string, number>()
+  readonly #created = new Map<string, number>()
+  /** Whether an object has been created so often that the cluster will not come to rest. */
+  endless = false
+
+  /** Everyone begins to wait for the cluster to come to rest. */
+  wait(): void {
+    this.endless = false
+    this.#created.clear()
+  }
 
   /** Counts a request, the last of the entries. Returns why it is one too many. */
   hot(now: number, call: Call, entries: ReadonlyArray<Entry>): string | undefined {
@@ -57,7 +71,11 @@ export class Pace {
       return
     }
     this.#objects.add(what)
-    if (method === "POST" && accepted(call)) this.#made.add(what)
+    if (method !== "POST" || !accepted(call)) return
+    this.#made.add(what)
+    const times = (this.#created.get(what) ?? 0) + 1
+    this.#created.set(what, times)
+    if (times > defaults.created) this.endless = true
   }
 }
 

@@ -406,8 +406,9 @@ export class Stage {
     const limit = this.wire.calls + defaults.requests
     this.#active = world.now
     this.#waits = true
+    this.#pace.wait()
     let rests = false
-    while (!rests && world.now < deadline && this.wire.calls < limit) {
+    while (!rests && world.now < deadline && this.wire.calls < limit && !this.#pace.endless) {
       const quiet = this.#quietAt()
       const next = Math.min(world.nextAt ?? quiet, quiet)
       world.advance(Math.max(0, next - world.now))

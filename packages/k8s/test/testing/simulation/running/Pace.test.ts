@@ -61,6 +61,20 @@ describe("Pace", () => {
     }
   })
 
+  it("tells of one object that is made again and again, however long that takes", () => {
+    const pace = new Pace()
+    pace.wait()
+    for (let n = 0; n < 2 * defaults.created; n++) {
+      pace.hot(n, call("POST", pods, `web-${n}`), [])
+      if (n < defaults.created) pace.hot(n, call("POST", pods, "web"), [])
+    }
+    assert.isFalse(pace.endless)
+    pace.hot(1_000, call("POST", pods, "web"), [])
+    assert.isTrue(pace.endless)
+    pace.wait()
+    assert.isFalse(pace.endless)
+  })
+
   it("tells of what is made without end", () => {
     const ask = paced()
     for (let n = 0; n < defaults.objects; n++) assert.isUndefined(ask(1, "POST", pods, `web-${n}`))
