@@ -1,10 +1,11 @@
-import { KubeClient } from "@effect-operator/core"
+import { Discovery, KubeClient } from "@effect-operator/core"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Redacted, Schema, Stream } from "effect"
+import { Effect, Layer, Redacted, Schedule, Schema, Stream } from "effect"
 import * as ChildProcess from "node:child_process"
 import * as DiagnosticsChannel from "node:diagnostics_channel"
 import * as Fs from "node:fs"
 import * as Path from "node:path"
+import { Role, RoleBinding } from "../../src/kinds/index.ts"
 import * as KubeConfig from "../../src/KubeConfig.ts"
 import * as LiveClient from "../../src/LiveClient.ts"
 import { clientLayer, Envtest, layerOptions } from "../../src/testing/Envtest.ts"
@@ -102,6 +103,53 @@ layer(Plane, { timeout: "2 minutes", excludeTestServices: true })("LiveClient be
         yield* Stream.runDrain(client.list(ConfigMap))
       }
     }))
+
+  it.effect(
+    "as an account of a tenant, learns of kinds and applies what that account may, and no more",
+    () =>
+      Effect.gen(function*() {
+        const { clusterConfig } = yield* Envtest
+        const { client } = yield* connect(clusterConfig)
+        const metadata = { namespace: "default", name: "discovered" }
+        const map = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { a: "1" } }
+        const apply = Effect.gen(function*() {
+          const resource = yield* Discovery.resource(map)
+          return yield* client.apply(resource!, map)
+        })
+        const asTenant = apply.pipe(
+          Effect.provideService(KubeClient.KubeClient, client),
+          Effect.provideService(KubeClient.Impersonated, KubeClient.serviceAccount("default", "tenant"))
+        )
+        assert.include(
+          (yield* Effect.flip(asTenant)).message,
+          "User \"system:serviceaccount:default:tenant\" cannot patch"
+        )
+        const tenant = { namespace: "default", name: "tenant" }
+        yield* client.create(Role, {
+          metadata: tenant,
+          rules: [{ apiGroups: [""], resources: ["configmaps"], verbs: ["create", "patch"] }]
+        })
+        yield* client.create(RoleBinding, {
+          metadata: tenant,
+          roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "tenant" },
+          subjects: [{ kind: "ServiceAccount", ...tenant }]
+        })
+        const applied = yield* Effect.retry(asTenant, Schedule.spaced("100 millis").pipe(Schedule.upTo({ times: 50 })))
+        assert.strictEqual(applied.metadata.name, "discovered")
+        const find = (apiVersion: string, kind: string) =>
+          Effect.provideService(Discovery.resource({ apiVersion, kind }), KubeClient.KubeClient, client)
+        assert.deepInclude(yield* find("apps/v1", "Deployment"), {
+          plural: "deployments",
+          singular: "deployment",
+          scope: "Namespaced",
+          shortNames: ["deploy"],
+          subresources: ["scale", "status"]
+        })
+        assert.deepInclude(yield* find("v1", "Namespace"), { plural: "namespaces", scope: "Cluster" })
+        assert.isUndefined(yield* find("nowhere.example.com/v1", "Thing"))
+      }),
+    60_000
+  )
 
   it.effect("is refused in the server's words", () =>
     Effect.gen(function*() {
