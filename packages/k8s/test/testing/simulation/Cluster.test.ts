@@ -274,6 +274,26 @@ describe("the cluster of a simulation", () => {
     return Simulation.checkConvergence(right, { depth: 1, faults: ["hurried"] })
   })
 
+  it.live("what is outside may be halfway, too, when a step does not wait: each thing as at rest, or as never seen", () => {
+    const rooms = External.state("rooms", () => new Map<string, string>())
+    const call = (name: string, act: (all: Map<string, string>) => void) =>
+      External.call(name, () => new Error("nobody answers"), Effect.map(rooms, act))
+    // A room is given back before another is rented, and what was given back stays what it is.
+    const renting = B.boxes((box) =>
+      Effect.gen(function*() {
+        const [room, before] = [`room-${box.spec.size}`, box.status?.phase]
+        if (before !== undefined && before !== "" && before !== room) {
+          yield* call("giveBack", (all) => void all.set(before, "given back"))
+          yield* B.status(box, { phase: "" })
+          return Action.requeue
+        }
+        yield* call("rent", (all) => void (all.has(room) || all.set(room, "rented")))
+        return yield* B.done(B.status(box, { phase: room }))
+      }), { owns: [] })
+    const scenario = { name: "renting", resources: B.resources, operator: renting, steps: B.sized(1, 2, 1) }
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["externalHurried"] })
+  })
+
   it.live("a Pod that somebody removes is not the rollout's that is under way", () => {
     const { right } = course.find(({ oracle }) => oracle === "availability is kept")!
     return Simulation.checkConvergence(right, { depth: 1, faults: ["podRemoved", "podFailed"] })

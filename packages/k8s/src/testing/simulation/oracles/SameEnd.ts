@@ -14,7 +14,7 @@ import { because } from "../state/Failing.ts"
 import { counters, isHistory } from "../state/History.ts"
 import { relabelled } from "../state/Identities.ts"
 import { areNumbered, isNumbered } from "../state/Numbered.ts"
-import { isSucceeded, outside, whoever } from "../state/Outside.ts"
+import { isHalfway, isSucceeded, outside, whoever } from "../state/Outside.ts"
 import { passed } from "../state/Passed.ts"
 import { whichever } from "../state/Renaming.ts"
 import * as Rests from "../state/Rests.ts"
@@ -59,10 +59,11 @@ const goneAlong = (run: Recording): ReadonlyArray<KubeObject> => {
 const differences = (lived: Recording, reference: Reference): ReadonlyArray<string> => {
   const { hasty, mask, recording, state } = reference
   const run = Stations.unrested(lived, recording)
+  // What a step did not wait for may have got halfway.
+  const isHasty = run.hurried.length > 0 && run.steps.length === recording.steps.length
   const compared = (wanted: Canonical.State, now: Canonical.State): ReadonlyArray<string> => {
     const lines = Canonical.compare(wanted, now)
-    // What a step did not wait for may have got halfway.
-    return lines.length > 0 && run.hurried.length > 0 && run.steps.length === recording.steps.length
+    return lines.length > 0 && isHasty
       ? Canonical.compare(wanted, Canonical.settled(now, wanted, Canonical.state(hasty(run.hurried).recording, mask)))
       : lines
   }
@@ -94,6 +95,7 @@ const differences = (lived: Recording, reference: Reference): ReadonlyArray<stri
     seen(recording).flatMap(({ kind, metadata }) => run.kinds.includes(kind) ? [metadata.name] : [])
   )
   for (const { found, key, one, two, wanted } of outsides) {
+    if (isHasty && isHalfway(two, one, outside(hasty(run.hurried).recording, key, mask))) continue
     if (one !== undefined && two !== undefined) {
       const [first, second] = [one, two].map((value) => JSON.stringify(whoever(value, names)))
       if (names.size > 1 && first === second) continue

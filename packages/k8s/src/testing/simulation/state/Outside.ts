@@ -120,6 +120,15 @@ export const isSucceeded = (wanted: Json, found: Json, rename: Rename): boolean 
   })
 }
 
+/** Whether each thing that is kept under a name is as in one of two other states. */
+export const isHalfway = (found: Json | undefined, one: Json | undefined, other: Json | undefined): boolean => {
+  const all = [found, one, other].map((value) => value ?? {})
+  if (!all.every(isObject)) return false
+  const [now, ...either] = all as unknown as ReadonlyArray<JsonObject>
+  const isSame = (key: string) => (its: JsonObject) => JSON.stringify(its[key]) === JSON.stringify(now![key])
+  return [...new Set(all.flatMap((value) => Object.keys(value)))].every((key) => either.some(isSame(key)))
+}
+
 /** The words of all texts in a value. */
 const wordsIn = (value: Json): ReadonlyArray<string> =>
   typeof value === "string"
