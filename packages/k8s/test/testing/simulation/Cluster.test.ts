@@ -277,7 +277,7 @@ describe("the cluster of a simulation", () => {
   it.live("what is outside may be halfway, too, when a step does not wait: each thing as at rest, or as never seen", () => {
     const rooms = External.state("rooms", () => new Map<string, string>())
     const call = (name: string, act: (all: Map<string, string>) => void) =>
-      External.call(name, () => new Error("nobody answers"), Effect.map(rooms, act))
+      External.call(name, () => "nobody answers", Effect.map(rooms, act))
     // A room is given back before another is rented, and what was given back stays what it is.
     const renting = B.boxes((box) =>
       Effect.gen(function*() {
@@ -292,6 +292,25 @@ describe("the cluster of a simulation", () => {
       }), { owns: [] })
     const scenario = { name: "renting", resources: B.resources, operator: renting, steps: B.sized(1, 2, 1) }
     return Simulation.checkConvergence(scenario, { depth: 1, faults: ["externalHurried"] })
+  })
+
+  it.live("a status need not tell what a step came to for which nobody waited", () => {
+    // An even size is there at once; an odd one takes the answer of somebody, and until then the last one counts.
+    const dealing = B.boxes((box) =>
+      Effect.gen(function*() {
+        const { size } = box.spec
+        const named = B.map(`deal-${size}`, { answer: size % 2 === 0 ? "yes" : "" }, box)
+        const deal = yield* B.cached(named.metadata.name)
+        if (deal === undefined) return yield* B.done((yield* B.client).create(ConfigMap, named))
+        yield* B.status(box, {
+          count: size,
+          ...(deal.data?.["answer"] === "yes" && { phase: `size ${size}` }),
+          observedGeneration: box.metadata.generation ?? 0
+        })
+        return Action.done
+      }), { concurrency: 1, owns: [ConfigMap] })
+    const scenario = { name: "dealing", resources: B.resources, operator: dealing, steps: B.sized(2, 3) }
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["hurried", "forestalled"] })
   })
 
   it.live("a Pod that somebody removes is not the rollout's that is under way", () => {

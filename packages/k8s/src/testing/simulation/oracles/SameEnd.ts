@@ -21,6 +21,7 @@ import * as Rests from "../state/Rests.ts"
 import * as Stations from "../state/Stations.ts"
 import { swapped } from "../state/Swapped.ts"
 import { turned } from "../state/Turned.ts"
+import { unsaid } from "../state/Unsaid.ts"
 import { handsOn } from "./Noted.ts"
 import type { Oracle } from "./Oracle.ts"
 
@@ -63,9 +64,9 @@ const differences = (lived: Recording, reference: Reference): ReadonlyArray<stri
   const isHasty = run.hurried.length > 0 && run.steps.length === recording.steps.length
   const compared = (wanted: Canonical.State, now: Canonical.State): ReadonlyArray<string> => {
     const lines = Canonical.compare(wanted, now)
-    return lines.length > 0 && isHasty
-      ? Canonical.compare(wanted, Canonical.settled(now, wanted, Canonical.state(hasty(run.hurried).recording, mask)))
-      : lines
+    if (lines.length === 0 || !isHasty) return lines
+    const unseen = Canonical.state(hasty(run.hurried).recording, mask)
+    return Canonical.compare(wanted, unsaid(Canonical.settled(now, wanted, unseen), wanted, unseen, run.kinds))
   }
   const along = new Set(Canonical.families({ entries: run.entries, objects: goneAlong(run) }, mask).values())
   const found = Canonical.excused(Canonical.state(run, mask), state, along)
