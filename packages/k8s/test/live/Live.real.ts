@@ -147,8 +147,7 @@ layer(Plane, { timeout: "2 minutes", excludeTestServices: true })("LiveClient be
         })
         assert.deepInclude(yield* find("v1", "Namespace"), { plural: "namespaces", scope: "Cluster" })
         assert.isUndefined(yield* find("nowhere.example.com/v1", "Thing"))
-      }),
-    60_000
+      })
   )
 
   it.effect("is refused in the server's words", () =>
