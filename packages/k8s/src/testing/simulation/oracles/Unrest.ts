@@ -15,6 +15,9 @@ const last = 60
 /** Fewer writes of an object than this do not count as unrest. */
 const few = 4
 
+/** An object that was last written this long before the end, in milliseconds, is not what keeps the run from resting. */
+const recently = 5 * 60_000
+
 /** Fields that say nothing about an object's content. */
 const aside: ReadonlySet<string> = new Set(["resourceVersion", "generation", "managedFields"])
 
@@ -55,13 +58,16 @@ const ownerless = ({ kind, metadata: { ownerReferences = [] } }: KubeObject, run
 
 /** What happens to the object that is written most, if there is one. */
 export const unrest = (run: Recording): string | undefined => {
+  const end = calls(run).at(-1)?.at ?? 0
   const writes = calls(run)
     .filter((call) =>
       accepted(call) && call.before !== call.after && !isElection(call.request) && !isEvent(call.request.path)
     )
-    .flatMap(({ object }) => object ?? []).slice(-last)
-  const objects = Map.groupBy(writes, keyOf)
-  const [most = []] = [...objects.values()].toSorted((a, b) => b.length - a.length)
+    .flatMap(({ at, object }) => object === undefined ? [] : [{ at, object }]).slice(-last)
+  const [most = []] = [...Map.groupBy(writes, ({ object }) => keyOf(object)).values()]
+    .filter((writes) => writes.at(-1)!.at > end - recently)
+    .map((writes) => writes.map(({ object }) => object))
+    .toSorted((a, b) => b.length - a.length)
   const [before, now] = most.slice(-2)
   if (before === undefined || now === undefined || most.length < few) return undefined
   if (new Set(most.map(({ metadata }) => metadata.uid)).size > 1) {

@@ -15,6 +15,7 @@ const map = (data: object, version: number, more: object = {}): KubeObject =>
 const write = (object: KubeObject, index: number): Entry =>
   ({
     _tag: "Call",
+    at: index,
     status: 200,
     request: { method: "PUT", path: "/api/v1/namespaces/default/configmaps/a", query: [] },
     object,
@@ -64,6 +65,18 @@ describe("Unrest", () => {
         "the garbage collector deletes the ConfigMap"
     )
     assert.strictEqual(unrest(run(made, [cell("old")])), "ConfigMap a is created again and again")
+  })
+
+  it("not what was written often, and is left alone while something else is asked for in vain", () => {
+    const counted = run([1, 2, 3, 4].map((count) => map({ count: String(count) }, count)))
+    const later = (minutes: number) => ({
+      _tag: "Call",
+      at: minutes * 60_000,
+      status: 429,
+      request: { method: "POST", path: "/api/v1/namespaces/default/pods/a/eviction", query: [] }
+    })
+    assert.isDefined(unrest({ ...counted, entries: [...counted.entries, later(4) as never] }))
+    assert.isUndefined(unrest({ ...counted, entries: [...counted.entries, later(14) as never] }))
   })
 
   it("nothing where nothing is written often, or another thing", () => {
