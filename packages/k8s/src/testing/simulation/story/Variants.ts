@@ -5,6 +5,7 @@
  */
 import { isTerminating } from "@effect-operator/core/KubeObject"
 import { firstChanges, type Recording, subjects } from "../recording/Recording.ts"
+import { keyOf } from "../recording/Writes.ts"
 import { beginning, lengthOf, type Story } from "./Story.ts"
 
 /** For each step, whether it deletes what people work with. */
@@ -42,10 +43,15 @@ export const sooner = (
 ): ReadonlyArray<{ readonly step: number; readonly story: Story }> => {
   if (story.changes.length > 0) return []
   const deleting = deletingSteps(run)
+  const objects = firstChanges(run).map((first) => first && keyOf(first.object))
   return deleting.flatMap((deletes, step) => {
-    const next = deleting.indexOf(true, step + 1)
-    if (deletes || next <= step + 1) return []
-    return [{ step, story: { ...story, steps: [...story.steps.slice(0, step + 1), ...story.steps.slice(next)] } }]
+    // The next deletion may be that of another object, which the steps in between create.
+    const own = objects.findIndex((key, later) => later > step && deleting[later] === true && key === objects[step])
+    const nexts = new Set([deleting.indexOf(true, step + 1), own])
+    return [...nexts].filter((next) => !deletes && next > step + 1).map((next) => ({
+      step,
+      story: { ...story, steps: [...story.steps.slice(0, step + 1), ...story.steps.slice(next)] }
+    }))
   })
 }
 
