@@ -108,7 +108,7 @@ export const planted: ReadonlyArray<B.Planted> = [
   ),
   B.bug(
     "hot loop: an order that is drawn anew",
-    "no ping-pong",
+    "comes to rest",
     B.sized(3),
     B.boxes((box) =>
       Effect.gen(function*() {
