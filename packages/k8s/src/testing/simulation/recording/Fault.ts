@@ -107,7 +107,7 @@ export const stepFaults = {
   podRemoved: "a Pod is removed at rest after it",
   /** Somebody annotates objects with a note that concerns nobody else. */
   annotated:
-    "somebody annotates, at rest after it, all that people and the operator have made, and labels what people have made, except custom resources",
+    "somebody annotates, at rest after it, all that people and the operator have made, and labels what people have made",
   /** An operator that takes all objects of a kind for its own touches what does not concern it. */
   stranger: "somebody else creates, at rest after it, one of each kind the operator has made; the process starts again",
   /**
