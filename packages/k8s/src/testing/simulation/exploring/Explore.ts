@@ -94,6 +94,9 @@ const between = (replicas: number): number => replicas > 1 ? 3 : 10
  */
 const before = 3
 
+/** How many rests of a story are judged before the first fault; each takes runs of its own, so the others come in turns. */
+const restsBefore = 2
+
 /** How many first faults get further ones, each as many as the budget allows. */
 const kept = 256
 
@@ -224,9 +227,20 @@ export function* explore(all: Scenario, options: Options, story: Story = whole(a
     const wrong = unhealthy(lived)
     if (wrong !== undefined) return outcome(wrong)
   }
-  for (const steps of Halfway.unlike(base)) {
+  const halfways = Halfway.unlike(base)
+  let halfway = halfways.next()
+  let rested = 0
+  /** Whether the story is right up to the next rest at which something may be left that a later step removes. */
+  const rest = (): Divergence | undefined => {
+    const steps = halfway.value
+    const isMine = rested++ % part.of === part.index
+    const wrong = steps === undefined || steps === end || !isMine ? undefined : unhealthy(beginning(story, steps))
+    halfway = halfways.next()
+    return wrong
+  }
+  for (let turn = 0; turn < restsBefore && halfway.done !== true; turn++) {
     yield
-    const wrong = steps === end ? undefined : unhealthy(beginning(story, steps))
+    const wrong = rest()
     if (wrong !== undefined) return outcome(wrong)
   }
   single = Singles.of(asked)
@@ -311,9 +325,20 @@ export function* explore(all: Scenario, options: Options, story: Story = whole(a
       const divergence = alone(one)
       if (divergence !== undefined) return outcome(divergence)
     }
+    if (halfway.done !== true) {
+      yield
+      const wrong = rest()
+      if (wrong !== undefined) return outcome(wrong)
+    }
     if ((index + 1 - before) % between(replicas) !== 0 || reordered === orders.length || !goesOn()) continue
     const divergence = reorder()
     if (divergence !== undefined) return outcome(divergence)
+  }
+  while (halfway.done !== true) {
+    yield
+    if (!goesOn()) return outcome(undefined)
+    const wrong = rest()
+    if (wrong !== undefined) return outcome(wrong)
   }
   while (reordered < orders.length) {
     yield

@@ -12,16 +12,19 @@ import { deletingSteps } from "../story/Variants.ts"
 
 const textOf = (state: State): string => JSON.stringify([...state].toSorted(([a], [b]) => a < b ? -1 : 1))
 
-/** The numbers of steps after which that is so: at least two, none of which deletes the users' object. */
-export const unlike = ({ hasty, recording, rests }: Reference): ReadonlyArray<number> => {
-  if (recording.failure !== undefined || recording.begun.step > 0) return []
+/**
+ * For each such rest the number of steps before it: at least two, none of which deletes the users' object. Undefined for
+ * a rest that does not differ, as looking at each takes a run.
+ */
+export function* unlike({ hasty, recording, rests }: Reference): Generator<number | undefined, void> {
+  if (recording.failure !== undefined || recording.begun.step > 0) return
   const deletes = deletingSteps(recording)
-  return rests.flatMap((rest, index) => {
-    if (index === 0 || rest === undefined || deletes.slice(0, index + 1).includes(true)) return []
+  for (const [index, rest] of rests.entries()) {
+    if (index === 0 || rest === undefined || deletes.slice(0, index + 1).includes(true)) continue
     const { recording: other } = hasty(Array.from({ length: index }, (_, step) => step + 1))
     const [moment] = [...other.rests, other]
-    if (moment === undefined || other.failure !== undefined) return []
+    if (moment === undefined || other.failure !== undefined) continue
     const atOnce = Rests.everything({ entries: other.entries, ...moment }, rest.mask)
-    return textOf(atOnce) === textOf(rest.state) ? [] : [index + 1]
-  })
+    yield textOf(atOnce) === textOf(rest.state) ? undefined : index + 1
+  }
 }
