@@ -15,16 +15,22 @@ type Told = KubeObject & { readonly status?: unknown }
 
 const numbered = /-(\d+)$/
 
-/** The last number in the names that were given for an object: they begin with its name, or it is the owner. */
-const lastFor = (run: Recording, { metadata: { name, uid } }: KubeObject): number =>
-  Math.max(
-    ...calls(run).flatMap(({ object, status }) => {
-      const own = object?.metadata.name.startsWith(`${name}-`) === true ||
+/**
+ * The last number in the names that were given for an object: they begin with its name, or it is the owner. Those that
+ * were given before it existed were for another of its name.
+ */
+const lastFor = (run: Recording, { metadata: { name, uid } }: KubeObject): number => {
+  const since = run.entries.find((entry) => entry._tag === "Change" && entry.change.object.metadata.uid === uid)?.at ??
+    0
+  return Math.max(
+    ...calls(run).flatMap(({ at, object, status }) => {
+      const own = (at >= since && object?.metadata.name.startsWith(`${name}-`) === true) ||
         object?.metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
       const found = status === 201 && own ? numbered.exec(object!.metadata.name) : null
       return found === null ? [] : [Number(found[1])]
     })
   )
+}
 
 /**
  * By path, the distance of the numbers in the statuses of a kind from the last numbers in names, if it is the same for

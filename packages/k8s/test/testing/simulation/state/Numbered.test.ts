@@ -19,8 +19,8 @@ const numbering = (name: (n: number) => string) =>
       return Action.requeue
     }), { owns: [ConfigMap] })
 
-const explored = (operator: Simulation.Operator) =>
-  Simulation.checkConvergence({ name: "numbering", resources: B.resources, operator, steps: B.sized(2) }, {
+const explored = (operator: Simulation.Operator, steps: B.Steps = B.sized(2)) =>
+  Simulation.checkConvergence({ name: "numbering", resources: B.resources, operator, steps }, {
     depth: 1,
     faults: ["crashAfter"],
     interleavings: 0,
@@ -31,6 +31,13 @@ describe("Numbered", () => {
   it.live("a number that names are made of may leave one out", () =>
     Effect.gen(function*() {
       const { run } = yield* explored(numbering((n) => `box-${n}`))
+      assert.isAbove(run, 0)
+    }))
+
+  it.live("so may one that begins anew, as those of an earlier object of that name are not its own", () =>
+    Effect.gen(function*() {
+      const steps = [...B.sized(3), ...B.deleted, ...B.sized(1)]
+      const { run } = yield* explored(numbering((n) => `box-${n}`), steps)
       assert.isAbove(run, 0)
     }))
 
