@@ -1,5 +1,5 @@
-import { Action, Cache, Controller, KubeClient, Manager } from "@effect-operator/core"
-import { controllerReference, type KubeObject } from "@effect-operator/core/KubeObject"
+import { Action, Cache, Controller, KubeClient, Manager, Watch } from "@effect-operator/core"
+import { controllerReference, isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { PodExec } from "@effect-operator/k8s"
 import {
   ConfigMap,
@@ -119,6 +119,64 @@ describe("the cluster of a simulation", () => {
       steps: [...B.sized(1), ...B.deleted]
     }
     return Simulation.checkConvergence(scenario, { depth: 1, faults: ["staleRestart", "oldRestart"] })
+  })
+
+  it.live("not even where the server has forgotten what was before, and shows the oldest that it knows", () => {
+    const known = External.state("known", () => new Set<string>())
+    const call = (name: string, act: (all: Set<string>, name: string) => void): B.Reconcile => ({ metadata }) =>
+      B.done(External.call(name, () => "no answer", Effect.map(known, (all) => act(all, metadata.name))))
+    const other = B.named("other")
+    const scenario = {
+      name: "listing",
+      resources: B.resources,
+      operator: B.boxes(call("list", (all, name) => void all.add(name)), {
+        owns: [],
+        finalize: call("strike", (all, name) => void all.delete(name))
+      }),
+      steps: [
+        ...B.sized(1),
+        { name: "another", act: B.client.use((it) => it.create(B.Box, { metadata: other, spec: { size: 1 } })) },
+        { name: "which goes", act: B.client.use((it) => it.delete(B.Box, other)) }
+      ]
+    }
+    const faults = ["watchExpired", "oldRestart"] as const
+    return Simulation.checkConvergence(scenario, { depth: 2, faults, interleavings: 0, deeper: 40 })
+  })
+
+  it.live("nor what people have made in a story without custom resources", () => {
+    const labels = { part: "yes" }
+    const joinAll = Effect.gen(function*() {
+      const it = yield* B.client
+      const parts = (yield* Cache.list(ConfigMap, { labels })).filter((part) => !isTerminating(part))
+      const there = yield* Cache.get(ConfigMap, B.named("joined"))
+      const data = { parts: parts.map(({ metadata }) => metadata.name).sort().join() }
+      if (parts.length > 0) yield* it.apply(ConfigMap, B.map("joined", data), { force: true })
+      else if (there !== undefined) yield* B.unlessGone(it.delete(ConfigMap, there))
+      return Action.done
+    })
+    const part = (name: string) =>
+      B.client.use((it) => it.create(ConfigMap, { metadata: { ...B.named(name), labels }, data: {} }))
+    const scenario = {
+      name: "joining",
+      resources: [],
+      operator: Manager.layer([Controller.make("joining", {
+        for: ConfigMap,
+        labels,
+        watches: [Watch.cached(ConfigMap, { fields: "metadata.name=joined" })],
+        finalizer: "planted.example.com/part",
+        reconcile: () => joinAll,
+        finalize: () => joinAll
+      })]),
+      steps: [
+        { name: "a part", act: part("one") },
+        { name: "another", act: part("two") },
+        ...["one", "two"].map((name) => ({
+          name: `${name} goes`,
+          act: B.client.use((it) => it.delete(ConfigMap, B.named(name)))
+        }))
+      ]
+    }
+    return Simulation.checkConvergence(scenario, { depth: 1, faults: ["staleRestart", "oldRestart"], interleavings: 0 })
   })
 
   it.live("a Pod that people made is missed by nobody; what the cluster replaces leaves remains", () => {

@@ -28,7 +28,7 @@ import { Listener } from "../../../webhook/WebhookServer.ts"
 import { External } from "../External.ts"
 import type { Scenario } from "../Scenario.ts"
 import { fails, isElected, isElection, isRead, type Plan } from "../recording/Fault.ts"
-import type { Entry, Failure } from "../recording/Recording.ts"
+import { type Entry, type Failure, madeByPeople } from "../recording/Recording.ts"
 import { identityOf } from "../state/Identities.ts"
 import { uncopied } from "../state/Outside.ts"
 import * as Chances from "../world/Chances.ts"
@@ -273,7 +273,7 @@ export class Stage {
       replica,
       number: ++this.#lives,
       dead: false,
-      stale: stale === undefined || this.#haunted(stale.revision) ? undefined : { ...stale, until: world.now + 30_000 },
+      stale: stale === undefined ? undefined : { ...stale, until: world.now + 30_000 },
       cutUntil: 0
     }
     this.note({ _tag: "Start", at: world.now, replica, life: life.number })
@@ -347,15 +347,17 @@ export class Stage {
   }
 
   /**
-   * Whether a custom resource that is terminating or gone looks alive in a revision. An operator could not know, and
-   * what it then does outside the cluster, or without an owner, stays.
+   * Whether a custom resource (without those, an object that people have made) that is terminating or gone looks alive in
+   * a revision. An operator could not know, and what it then does outside the cluster, or without an owner, stays.
    */
   #haunted(revision: number): boolean {
     const { resources } = this.scenario
+    const made = new Set(madeByPeople(this.entries))
     const alive = new Set<string>()
     for (const entry of this.entries) {
-      if (entry._tag !== "Change" || declaredOf(resources, entry.change.object) === undefined) continue
+      if (entry._tag !== "Change") continue
       const { object, type } = entry.change
+      if (resources.length > 0 ? declaredOf(resources, object) === undefined : !made.has(object.metadata.uid)) continue
       const lives = type !== "DELETED" && !isTerminating(object)
       if (entry.change.revision > revision) {
         if (!lives && alive.has(object.metadata.uid)) return true

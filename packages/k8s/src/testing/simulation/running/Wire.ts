@@ -395,7 +395,8 @@ export class Wire {
     }
     const any = request.query.some(([name, value]) => name === "resourceVersion" && value === "0")
     if (!any && !this.#followed.has(selectionOf(request))) return request
-    if (this.#run.now() >= stale.until) {
+    const shown = Math.max(stale.revision, this.#forgotten)
+    if (this.#run.now() >= stale.until || this.#run.haunted(shown)) {
       life.stale = undefined
       return request
     }
@@ -404,7 +405,7 @@ export class Wire {
       ...request,
       query: [
         ...request.query.filter(([name]) => !name.startsWith("resourceVersion")),
-        ["resourceVersion", String(Math.max(stale.revision, this.#forgotten))],
+        ["resourceVersion", String(shown)],
         ["resourceVersionMatch", "Exact"]
       ]
     }
@@ -448,14 +449,18 @@ export class Wire {
   ): Effect.Effect<Arr.NonEmptyReadonlyArray<unknown>, KubeError.Transport | Cause.Done> {
     const { note, now, revision, server, stir } = this.#run
     const out: Array<unknown> = []
+    /** The revision of the last event so far: if the watch ends before the next one, the process sees that. */
+    let last: number | undefined
     for (const [index, event] of chunk.entries()) {
       if (event.type === "BOOKMARK" || event.type === "ERROR") {
         out.push(event)
         continue
       }
       const n = ++this.events
-      const fault = this.#events.get(n)
       const object = event.object as KubeObject
+      const wanted = this.#events.get(n)
+      const fault = wanted !== undefined && last !== undefined && this.#run.haunted(last) ? undefined : wanted
+      last = Number(object.metadata.resourceVersion)
       const told: Told = { watch, type: event.type, object }
       const seen = () => note({ _tag: "Event", at: now(), n, replica: life.replica, life: life.number, ...told })
       if (fault === undefined) {
@@ -477,8 +482,7 @@ export class Wire {
           return Effect.as(Effect.andThen(Effect.sleep(defaults.delay), Effect.sync(stir)), Arr.append(out, expired))
         case "watchStale": {
           const before = Math.max(1, Number(object.metadata.resourceVersion) - 1)
-          const shown = before <= revision() && !this.#run.haunted(before)
-          life.stale = shown ? { revision: before, until: now() + defaults.delay } : undefined
+          life.stale = before <= revision() ? { revision: before, until: now() + defaults.delay } : undefined
           end(closed)
           return Effect.succeed(Arr.append(out, expired))
         }
