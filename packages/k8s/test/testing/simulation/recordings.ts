@@ -9,6 +9,7 @@ export const blank: Recording = {
   externals: 0,
   objects: [],
   outside: new Map(),
+  untouched: new Map(),
   rests: [],
   kinds: [],
   keeps: [],

@@ -106,6 +106,8 @@ export interface Recording {
   readonly objects: ReadonlyArray<KubeObject>
   /** The state outside the cluster, by name. */
   readonly outside: ReadonlyMap<string, unknown>
+  /** The same as it was when it was first asked for. */
+  readonly untouched: ReadonlyMap<string, unknown>
   /**
    * What existed at rest after each step but the last; undefined if the next step did not wait, or for a given step.
    */

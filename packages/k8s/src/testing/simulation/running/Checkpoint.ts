@@ -16,6 +16,7 @@ export interface Checkpoint {
   readonly stored: ReadonlyMap<string, KubeObject>
   /** It is changed in place, so each run needs a copy. */
   readonly outside: ReadonlyMap<string, unknown>
+  readonly untouched: ReadonlyMap<string, unknown>
   readonly entries: ReadonlyArray<Entry>
   readonly reach: Reach
   /** When each step was taken. */

@@ -120,6 +120,7 @@ export class Play {
       keeps: scenario.keeps ?? [],
       objects: this.#objects,
       outside: this.#outside,
+      untouched: this.#stage.wire.outside.untouched,
       rests: this.#rested,
       missed: this.#missed,
       unnoticed: this.#unnoticed,

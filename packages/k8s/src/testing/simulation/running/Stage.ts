@@ -443,6 +443,7 @@ export class Stage {
       image: Effect.runSync(this.server.image),
       stored: new Map(this.#stored),
       outside: wire.outside,
+      untouched: wire.outside.untouched,
       entries,
       reach: { call: wire.calls, event: wire.events, external: wire.externals, step: steps.length },
       steps,

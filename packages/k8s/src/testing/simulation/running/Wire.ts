@@ -23,7 +23,7 @@ import {
   type Point
 } from "../recording/Fault.ts"
 import { type Entry, nowhere, type Reach, type Told } from "../recording/Recording.ts"
-import { copyOf, keysOf } from "../state/Outside.ts"
+import { keysOf, States } from "../state/Outside.ts"
 import { draw } from "../world/Seed.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
 
@@ -70,7 +70,7 @@ export interface Life {
 /** What the wire needs from its run. */
 export interface Run {
   /** The checkpoint from which the run continues. */
-  readonly from: Pick<Checkpoint, "reach" | "outside"> | undefined
+  readonly from: Pick<Checkpoint, "reach" | "outside" | "untouched"> | undefined
   readonly server: ApiServer["Service"]
   readonly revision: () => number
   readonly plan: Plan
@@ -157,7 +157,7 @@ export class Wire {
   readonly #revisions: Array<number> = []
   /** The last revision of which the server has no history. */
   #forgotten = 0
-  readonly outside: Map<string, unknown>
+  readonly outside: States
   calls: number
   events: number
   externals: number
@@ -171,8 +171,8 @@ export class Wire {
 
   constructor(run: Run) {
     this.#run = run
-    const { outside = new Map(), reach = nowhere } = run.from ?? {}
-    this.outside = copyOf(outside) as Map<string, unknown>
+    const { outside, reach = nowhere, untouched } = run.from ?? {}
+    this.outside = new States(outside, untouched)
     this.calls = reach.call
     this.events = reach.event
     this.externals = reach.external

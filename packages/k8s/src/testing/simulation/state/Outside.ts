@@ -33,6 +33,22 @@ export const copyOf = (value: unknown): unknown => {
   return Object.fromEntries(entriesOf(value)!.map(([key, item]) => [key, copyOf(item)]))
 }
 
+/** The outside state by name, which is changed in place, with a copy of each as it was when it was first asked for. */
+export class States extends Map<string, unknown> {
+  readonly untouched: Map<string, unknown>
+
+  constructor(states: ReadonlyMap<string, unknown> = new Map(), untouched: ReadonlyMap<string, unknown> = new Map()) {
+    super()
+    this.untouched = new Map(untouched)
+    for (const [name, value] of states) this.set(name, copyOf(value))
+  }
+
+  override set(name: string, value: unknown): this {
+    if (!this.untouched.has(name)) this.untouched.set(name, copyOf(value))
+    return super.set(name, value)
+  }
+}
+
 /** The class of something that `copyOf` does not copy although it may change in place. */
 export const uncopied = (value: unknown): string | undefined => {
   if (typeof value === "function") return "function"
@@ -85,15 +101,20 @@ export const keysOf = (outside: ReadonlyMap<string, unknown>): ReadonlyArray<str
 /** The path of outside state in a mask. */
 export const pathOf = (name: string): string => `outside ${name}`
 
-/** What is kept outside under a name; an empty value is equal to none. */
+/**
+ * What is kept outside under a name. A value that is empty, or as it was when it was first asked for (a counter that
+ * starts at 1), is equal to none: whether anybody has asked makes no difference.
+ */
 export const outside = (
-  run: Pick<Recording, "outside">,
+  run: Pick<Recording, "outside"> & Partial<Pick<Recording, "untouched">>,
   name: string,
   mask: Mask,
   rename?: Rename
 ): Json | undefined => {
-  const value = plain(run.outside.get(name), pathOf(name), mask, rename)
-  return isEmpty(value) ? undefined : value
+  const [value, first] = [run.outside, run.untouched].map((states) =>
+    plain(states?.get(name), pathOf(name), mask, rename)
+  )
+  return value === undefined || isEmpty(value) || JSON.stringify(value) === JSON.stringify(first) ? undefined : value
 }
 
 /**

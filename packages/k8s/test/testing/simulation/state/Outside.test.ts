@@ -22,6 +22,21 @@ describe("Outside", () => {
     assert.notDeepEqual(of(["b", "a"]), of(["a", "b"]))
   })
 
+  it("what is as when it was first asked for is as good as what nobody has asked for", () => {
+    const states = new Outside.States()
+    const cloud = { next: 1, machines: new Map<string, string>() }
+    states.set("cloud", cloud)
+    const seen = () => Outside.outside({ outside: states, untouched: states.untouched }, "cloud", new Set())
+    assert.isUndefined(seen())
+    cloud.machines.set("m-1", "small")
+    assert.deepStrictEqual(seen(), { machines: { "m-1": "small" }, next: 1 })
+    // A run that continues knows how it began.
+    const later = new Outside.States(states, states.untouched)
+    assert.isDefined(Outside.outside({ outside: later, untouched: later.untouched }, "cloud", new Set()))
+    cloud.machines.clear()
+    assert.isUndefined(seen())
+  })
+
   it("when something was done is no difference, also in a text", () => {
     const of = (value: unknown) => Outside.outside({ outside: new Map([["log", value]]) }, "log", new Set())
     assert.deepStrictEqual(of(["sent at 2026-01-01T00:00:01Z"]), of(["sent at 2026-01-01T00:01:07.2Z"]))
