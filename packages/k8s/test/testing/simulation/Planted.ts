@@ -14,6 +14,7 @@ import { planted as names } from "./planted/Names.ts"
 import { planted as others } from "./planted/Others.ts"
 import { planted as outside } from "./planted/Outside.ts"
 import { planted as parts } from "./planted/Parts.ts"
+import { planted as policies } from "./planted/Policies.ts"
 import { planted as replicas } from "./planted/Replicas.ts"
 import { planted as silences } from "./planted/Silences.ts"
 import { planted as unseen } from "./planted/Unseen.ts"
@@ -39,5 +40,6 @@ export const planted: ReadonlyArray<B.Planted> = [
   ...work,
   ...answers,
   ...replicas,
-  ...parts
+  ...parts,
+  ...policies
 ]

@@ -261,10 +261,43 @@ const isOverAll = (run: Recording): boolean =>
   run.failure === undefined && !run.objects.some(({ kind }) => run.kinds.includes(kind)) &&
   !met(run, "orphaned")
 
+/** The uids of these objects, and of all that belongs to them. */
+const belowOf = (objects: ReadonlyArray<KubeObject>, tops: ReadonlyArray<KubeObject>): ReadonlySet<string> => {
+  const found = new Set(tops.map(({ metadata }) => metadata.uid))
+  for (let size = -1; size < found.size;) {
+    size = found.size
+    for (const { metadata: { ownerReferences = [], uid } } of objects) {
+      if (ownerReferences.some((owner) => found.has(owner.uid))) found.add(uid)
+    }
+  }
+  return found
+}
+
+/** Whether a spec says that something outlives its object: a deletion policy such as `Orphan` or `Retain`. */
+const letsStay = (value: unknown): boolean =>
+  typeof value === "string"
+    ? /^(?:orphan|retain|keep)(?:ed)?$/i.test(value)
+    : typeof value === "object" && value !== null && Object.values(value).some(letsStay)
+
+/** Whether the custom resource that an object was created for said at its end that it stays. */
+const isToStay = ({ entries, kinds }: Recording, { metadata: { uid } }: KubeObject): boolean => {
+  const gone = entries.flatMap((entry) =>
+    entry._tag === "Change" && entry.change.type === "DELETED" && kinds.includes(entry.change.object.kind) &&
+      letsStay((entry.change.object as { readonly spec?: unknown }).spec)
+      ? [entry.change.object.metadata.uid]
+      : []
+  )
+  return gone.length > 0 &&
+    entries.some((entry) =>
+      entry._tag === "Change" && entry.change.object.metadata.uid === uid &&
+      gone.some((owner) => JSON.stringify(entry.change.object.metadata).includes(owner))
+    )
+}
+
 /**
  * When the last custom resource is gone, nothing is left of what the operator created while one existed, nor of what
  * the cluster created from that. What was created while all were being deleted (a last backup) is meant to stay, and so
- * are the kinds that the scenario's `keeps` names.
+ * are the kinds that the scenario's `keeps` names, what a deletion policy says stays, and what belongs to such objects.
  */
 const nothingLeft: Oracle = {
   name: "nothing left behind",
@@ -283,9 +316,10 @@ const nothingLeft: Oracle = {
       const [above] = ownerReferences.flatMap((owner) => made.get(owner.uid) ?? [])
       if (above !== undefined && !made.has(uid)) made.set(uid, above)
     }
+    const kept = belowOf(objects, objects.filter((object) => keeps.includes(object.kind) || isToStay(run, object)))
     const all = objects.filter((object) =>
       made.has(object.metadata.uid) && (!lasting.has(object.kind) || isOfOne(run, object)) &&
-      !keeps.includes(object.kind)
+      !kept.has(object.metadata.uid)
     )
     // What the cluster created from it goes with it.
     const left = all.find(({ metadata }) => own.has(metadata.uid)) ?? all[0]

@@ -6,7 +6,7 @@
  */
 import { controllerOf, isTerminating, type KubeObject } from "@effect-operator/core/KubeObject"
 import { isObject } from "../../../schema/JsonValue.ts"
-import { isPaused } from "../recording/Excuses.ts"
+import { awaitsApproval, isPaused } from "../recording/Excuses.ts"
 import { precious } from "../recording/Precious.ts"
 import { calls, firstChanges, madeByPeople, type Recording } from "../recording/Recording.ts"
 import { writes } from "../recording/Writes.ts"
@@ -241,7 +241,8 @@ const atOnceOf = (run: Recording, { hasty, mask, recording }: Reference): Record
   if (run !== recording || run.steps.length < 2 || run.begun.step > 0) return undefined
   const own = uidsOf(created(run))
   if (!keepOff(run, own) || (run.kinds.length > 0 && onlyOne(run) === undefined)) return undefined
-  if (peoples(run, own).some(isPaused)) return undefined
+  // What has been approved remains until something else is.
+  if (peoples(run, own).some((object) => isPaused(object) || awaitsApproval(object))) return undefined
   const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
   const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
   // A run that is wrong itself is no measure.

@@ -260,13 +260,35 @@ const isHeldByPeople = (run: Recording, object: KubeObject): boolean => {
   return finalizers.length > 0 && finalizers.every((finalizer) => made?.includes(finalizer) === true)
 }
 
+/** Whether a value contains a text as a whole. */
+const names = (value: unknown, texts: ReadonlySet<unknown>): boolean =>
+  texts.has(value) ||
+  (typeof value === "object" && value !== null && Object.values(value).some((item) => names(item, texts)))
+
+/**
+ * Whether a custom resource still uses an object that people have made and deleted: its spec names it. An operator that
+ * protects what is in use, as the cluster protects a claim that a Pod mounts, waits until people no longer ask for it.
+ */
+const isNeeded = (run: Recording, object: KubeObject): boolean => {
+  const { name, namespace, uid } = object.metadata
+  if (!madeByPeople(run.entries).includes(uid) || deletedBy(run, object) !== "") return false
+  const near = new Set<unknown>(namespace === undefined ? [name] : [name, `${namespace}/${name}`])
+  const far = new Set<unknown>([`${namespace}/${name}`])
+  return run.objects.some((other) => {
+    if (!run.kinds.includes(other.kind) || isTerminating(other) || other.metadata.uid === uid) return false
+    const reaches = namespace === undefined || other.metadata.namespace === namespace
+    return names((other as { readonly spec?: unknown }).spec, reaches ? near : far)
+  })
+}
+
 /** Nothing waits for a finalizer that nobody removes. */
 const finalizers: Oracle = {
   name: "finalizers released",
   judge: (run) => {
     if (hasFailed(run)) return undefined
     const stuck = run.objects.find((object) =>
-      isTerminating(object) && !isInUse(run, object) && !isBereft(run, object) && !isHeldByPeople(run, object)
+      isTerminating(object) && !isInUse(run, object) && !isBereft(run, object) &&
+      !isHeldByPeople(run, object) && !isNeeded(run, object)
     )
     if (stuck === undefined) return undefined
     const held = (stuck.metadata.finalizers ?? []).join(", ")

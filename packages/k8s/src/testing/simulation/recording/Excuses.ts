@@ -27,6 +27,22 @@ export const blindFor = 32_000
  */
 export const taken = (run: Recording): boolean => run.abandoned !== undefined || met(run, "orphaned") || hasFailed(run)
 
+/** Whether an object says in its status that it waits for somebody to approve what is wanted. */
+export const awaitsApproval = (object: KubeObject): boolean => {
+  const { conditions = [], ...status } =
+    (object as { readonly status?: { readonly conditions?: ReadonlyArray<Readonly<Record<string, unknown>>> } })
+      .status ?? {}
+  const waiting = (value: unknown): boolean =>
+    typeof value === "string"
+      ? /(?:wait|need|requir|pending|not).*approv|approv.*(?:wait|need|requir|pending|missing)/i.test(value)
+      : typeof value === "object" && value !== null && Object.values(value).some(waiting)
+  return waiting(status) ||
+    conditions.some(({ message, reason, status, type }) =>
+      (status === "True" && waiting(type)) || (/^approved$/i.test(String(type)) && status !== "True") ||
+      [reason, message].some(waiting)
+    )
+}
+
 /** Whether people have asked for an object to be left alone, in its spec or its annotations. */
 export const isPaused = (object: KubeObject): boolean => {
   const spec = (object as { readonly spec?: Readonly<Record<string, unknown>> }).spec
