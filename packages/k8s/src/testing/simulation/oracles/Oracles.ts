@@ -192,7 +192,13 @@ const quiet: Oracle = {
       entry.at > since && !isRefused(entry) && !isAnswer(run, entry) && !isDue(run, entry) &&
       !isReminder(run, entry)
     )
-    return left.length === 0 ? undefined : `${left.length} writes in a quiet time, the first: ${describe(left[0]!)}`
+    const [first] = left
+    if (first === undefined) return undefined
+    const isSame = first._tag === "Call" && first.status === 200 && first.before === first.after
+    const hint = isSame
+      ? ", which changes nothing: write only what differs (`ServerSideApply.apply` and `Sync` do)"
+      : ""
+    return `${left.length} writes in a quiet time, the first: ${describe(first)}${hint}`
   }
 }
 

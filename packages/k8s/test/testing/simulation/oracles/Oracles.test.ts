@@ -64,6 +64,26 @@ describe("what oracles say", () => {
     assert.include(told(90_000, 2_000), "1 writes in a quiet time, the first: #7 PATCH /x")
   })
 
+  it("of a write in a quiet time that changes nothing, that it does not", () => {
+    const quiet = Simulation.oracles.find(({ name }) => name === "quiet once stable")!
+    const judged = (before: number, after: number) => {
+      const request = { method: "PATCH", path: "/x", query: [] }
+      const write = {
+        _tag: "Call",
+        at: 301_000,
+        n: 7,
+        request,
+        status: 200,
+        object: { kind: "ConfigMap" },
+        before,
+        after
+      }
+      return quiet.judge({ entries: [write], quietAt: 60_000, restless: [write] } as never, {} as never)
+    }
+    assert.include(judged(3, 3), "#7 PATCH /x (200), which changes nothing: write only what differs")
+    assert.notInclude(judged(3, 4), "changes nothing")
+  })
+
   it("nothing of a warning that is repeated as long as what it is about lasts", () => {
     const quiet = Simulation.oracles.find(({ name }) => name === "quiet once stable")!
     const told = (at: number, reason: string, type = "Warning") => ({
