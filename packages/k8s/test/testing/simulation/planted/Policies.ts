@@ -119,7 +119,7 @@ const approving = (goes: boolean) =>
       yield* ObjectStatus.write(Guest, guest, { phase: "Applied", applied: generation })
       return Action.done
     })
-  })
+  }) as Controller.Controller
 
 const approve = (generation: number) => ({
   name: `approve of ${generation}`,
