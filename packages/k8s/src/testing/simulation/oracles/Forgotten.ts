@@ -11,6 +11,7 @@ import { precious } from "../recording/Precious.ts"
 import { calls, firstChanges, madeByPeople, type Recording } from "../recording/Recording.ts"
 import { writes } from "../recording/Writes.ts"
 import * as Canonical from "../state/Canonical.ts"
+import { stillFails } from "../state/Failing.ts"
 import { isLookedAfter, turnsWith } from "../state/Standby.ts"
 import type { Reference } from "../running/Reference.ts"
 import type { Oracle } from "./Oracle.ts"
@@ -245,8 +246,9 @@ const atOnceOf = (run: Recording, { hasty, mask, recording }: Reference): Record
   if (peoples(run, own).some((object) => isPaused(object) || awaitsApproval(object))) return undefined
   const { recording: other } = hasty(run.steps.map((_, index) => index).slice(1))
   const failed = other.entries.some((entry) => entry._tag === "Step" && entry.failed !== undefined)
-  // A run that is wrong itself is no measure.
-  return failed || other.missed.length > 0 || other.failure !== undefined || !wantTheSame(run, other, mask)
+  // A run that is wrong itself is no measure: what it lacks, an operator that still fails has not come to.
+  const isWrong = failed || other.missed.length > 0 || other.failure !== undefined || stillFails(other) !== undefined
+  return isWrong || !wantTheSame(run, other, mask)
     ? undefined
     : other
 }

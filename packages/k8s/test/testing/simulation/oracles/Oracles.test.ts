@@ -1,6 +1,6 @@
 import { Action, Cache, Reconciler, Sync } from "@effect-operator/core"
 import { controllerReference } from "@effect-operator/core/KubeObject"
-import { ConfigMap, CronJob, Lease, Namespace, Service } from "@effect-operator/k8s/kinds"
+import { ConfigMap, CronJob, Lease, Namespace, Role, Service } from "@effect-operator/k8s/kinds"
 import { Simulation } from "@effect-operator/k8s/testing"
 import { sameEnd } from "@effect-operator/k8s/testing/simulation/oracles/SameEnd"
 import type { Recording } from "@effect-operator/k8s/testing/simulation/recording/Recording"
@@ -63,6 +63,19 @@ describe("what oracles say", () => {
     assert.include(told(15_000, 500), "1 writes in a quiet time, the first: #7 PATCH /x")
     assert.include(told(90_000, 2_000), "1 writes in a quiet time, the first: #7 PATCH /x")
   })
+
+  it.live("of a spec that the server refuses, that it does, and not that more is there than without what was wanted before", () =>
+    Effect.gen(function*() {
+      const operator = B.boxes((box) =>
+        B.done(Sync.children(box, [Role, Service], [
+          Sync.child(Role, {
+            metadata: { name: "reads" },
+            rules: [{ apiGroups: [""], resources: ["pods"], verbs: ["get", "list"].slice(0, box.spec.size) }]
+          }),
+          Sync.child(Service, { metadata: { name: "front" }, spec: { selector: { box: "b" }, ports: [{ port: 80 }] } })
+        ])), { owns: [Role, Service] })
+      assert.include(yield* said(operator, B.sized(1, 0)), "verbs must contain at least one value")
+    }))
 
   it("of a write in a quiet time that changes nothing, that it does not", () => {
     const quiet = Simulation.oracles.find(({ name }) => name === "quiet once stable")!
