@@ -115,11 +115,11 @@ const approving = (goes: boolean) =>
       }
       const wanted = [deployment(guest, `-${uses}`)]
       if (goes) yield* Sync.children(guest, [Deployment], wanted)
-      else yield* Sync.children(guest, [], wanted)
+      else yield* Sync.children<typeof Deployment.id>(guest, [], wanted)
       yield* ObjectStatus.write(Guest, guest, { phase: "Applied", applied: generation })
       return Action.done
     })
-  }) as Controller.Controller
+  })
 
 const approve = (generation: number) => ({
   name: `approve of ${generation}`,
