@@ -11,7 +11,6 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Stream from "effect/Stream"
 import * as Representation from "../../../api/Representation.ts"
-import * as StatusError from "../../../api/StatusError.ts"
 import type { ApiServer } from "../../ApiServer.ts"
 import type { Outside } from "../External.ts"
 import {
@@ -25,6 +24,7 @@ import {
 import { type Entry, nowhere, type Reach, type Told } from "../recording/Recording.ts"
 import { keysOf, States } from "../state/Outside.ts"
 import { draw } from "../world/Seed.ts"
+import { expired, noAnswer, objectOf, refusalOf, refusals, refused, saidOf } from "./Answers.ts"
 import type { Checkpoint } from "./Checkpoint.ts"
 
 /** Milliseconds. */
@@ -97,38 +97,8 @@ export interface Run {
   ) => Effect.Effect<void>
 }
 
-const refusals = {
-  serverError: () => StatusError.internal("simulated: the server failed"),
-  unavailable: () => StatusError.serviceUnavailable("simulated: the server is not available"),
-  throttled: () => StatusError.tooManyRequests("simulated: slow down", 1),
-  conflict: () => StatusError.conflict({ group: "", plural: "objects" }, "simulated", StatusError.objectModified)
-} satisfies Partial<Record<CallFault, () => StatusError.StatusError>>
-
-/** The answer that a fault gives instead of the server. */
-const refusalOf = (fault: CallFault | undefined): StatusError.StatusError | undefined =>
-  fault === undefined || !(fault in refusals) ? undefined : refusals[fault as keyof typeof refusals]()
-
-const refused = ({ body, headers, status }: StatusError.StatusError): Response => ({
-  status,
-  headers: { "content-type": "application/json", ...headers },
-  body
-})
-
 /** The revision that a list asks for. */
 const revisionOf = ({ query }: Request): number => Number(query.find(([key]) => key === "resourceVersion")?.[1])
-
-const noAnswer = (what: string) => new KubeError.Transport({ message: `simulated: ${what}` })
-
-const objectOf = (body: unknown): KubeObject | undefined =>
-  typeof body === "object" && body !== null && "metadata" in body && (body as KubeObject).metadata?.uid !== undefined
-    ? body as KubeObject
-    : undefined
-
-const expired: WireEvent = { type: "ERROR", object: StatusError.tooOldResourceVersion("1", "2").body }
-
-/** The server's message, if it refused. */
-const saidOf = ({ body, status }: Response): string | undefined =>
-  status < 400 ? undefined : (body as { readonly message?: string } | undefined)?.message
 
 /** How a watch ends. */
 type Ending = Effect.Effect<never, KubeError.Transport | Cause.Done>

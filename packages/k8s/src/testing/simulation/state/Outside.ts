@@ -143,11 +143,11 @@ export const isSucceeded = (wanted: Json, found: Json, rename: Rename): boolean 
 
 /** Whether each thing that is kept under a name is as in one of two other states. */
 export const isHalfway = (found: Json | undefined, one: Json | undefined, other: Json | undefined): boolean => {
-  const all = [found, one, other].map((value) => value ?? {})
-  if (!all.every(isObject)) return false
-  const [now, ...either] = all as unknown as ReadonlyArray<JsonObject>
-  const isSame = (key: string) => (its: JsonObject) => JSON.stringify(its[key]) === JSON.stringify(now![key])
-  return [...new Set(all.flatMap((value) => Object.keys(value)))].every((key) => either.some(isSame(key)))
+  const [now, before, unseen] = [found ?? {}, one ?? {}, other ?? {}] as const
+  if (!isObject(now) || !isObject(before) || !isObject(unseen)) return false
+  const isSame = (key: string) => (its: JsonObject) => JSON.stringify(its[key]) === JSON.stringify(now[key])
+  const keys = new Set([now, before, unseen].flatMap((its) => Object.keys(its)))
+  return [...keys].every((key) => [before, unseen].some(isSame(key)))
 }
 
 /** The words of all texts in a value. */
