@@ -3,6 +3,7 @@
  *
  * Source: k8s.io/apiserver/pkg/authentication/user and pkg/authentication/serviceaccount.
  */
+import * as KubeClient from "@effect-operator/core/KubeClient"
 import * as Names from "./Names.ts"
 
 export interface UserInfo {
@@ -32,8 +33,6 @@ export const known = (user: UserInfo): UserInfo =>
 
 const prefix = "system:serviceaccount:"
 
-export const serviceAccountName = (namespace: string, name: string): string => `${prefix}${namespace}:${name}`
-
 /** The groups of every service account of a namespace. */
 export const serviceAccountGroups = (namespace: string): ReadonlyArray<string> => [
   "system:serviceaccounts",
@@ -46,7 +45,7 @@ export const serviceAccount = (
   name: string,
   more: Pick<UserInfo, "uid" | "extra"> = {}
 ): UserInfo => ({
-  username: serviceAccountName(namespace, name),
+  username: KubeClient.serviceAccount(namespace, name),
   groups: [...serviceAccountGroups(namespace), authenticated],
   ...more
 })

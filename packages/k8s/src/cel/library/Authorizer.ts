@@ -8,6 +8,7 @@
  *
  * Source: k8s.io/apiserver/pkg/cel/library/authz.go.
  */
+import * as KubeClient from "@effect-operator/core/KubeClient"
 import { define, type FunctionDeclaration, named, overload } from "../Functions.ts"
 import * as Types from "../Types.ts"
 import { fault, Opaque, type Value } from "../Values.ts"
@@ -98,7 +99,7 @@ const serviceAccountName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*
 const serviceAccount = ({ data }: Opaque<Asking>, namespace: string, name: string): Value => {
   if (!serviceAccountName.test(name)) return fault("Invalid service account name")
   if (!label.test(namespace)) return fault("Invalid service account namespace")
-  const user = `system:serviceaccount:${namespace}:${name}`
+  const user = KubeClient.serviceAccount(namespace, name)
   return new Opaque(type, { ...data, user }, user)
 }
 

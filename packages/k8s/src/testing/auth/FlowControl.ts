@@ -7,11 +7,12 @@
  *
  * Source: k8s.io/apiserver/pkg/util/flowcontrol/rule.go and pkg/server/filters/priority-and-fairness.go.
  */
+import * as KubeClient from "@effect-operator/core/KubeClient"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import { arrayAt, at, stringAt } from "../../api/Plain.ts"
 import type { ApiResponse } from "../../api/Representation.ts"
 import type { Storage } from "../../api/Storage.ts"
-import { serviceAccountName, type UserInfo } from "../../api/UserInfo.ts"
+import type { UserInfo } from "../../api/UserInfo.ts"
 import { type Attributes, combined } from "../../api/Attributes.ts"
 import * as BootstrapFlows from "./BootstrapFlows.ts"
 
@@ -33,8 +34,8 @@ const subjectMatches = (subject: unknown, user: UserInfo): boolean => {
         stringAt(subject, "serviceAccount", "name")
       ]
       return name === "*"
-        ? user.username.startsWith(serviceAccountName(namespace, ""))
-        : user.username === serviceAccountName(namespace, name)
+        ? user.username.startsWith(KubeClient.serviceAccount(namespace, ""))
+        : user.username === KubeClient.serviceAccount(namespace, name)
     }
     default:
       return false

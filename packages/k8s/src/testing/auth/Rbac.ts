@@ -12,11 +12,12 @@
  *
  * Source: k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac and pkg/registry/rbac/validation/rule.go.
  */
+import * as KubeClient from "@effect-operator/core/KubeClient"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as FieldError from "../../schema/FieldError.ts"
 import { arrayAt, stringAt } from "../../api/Plain.ts"
 import type { Storage } from "../../api/Storage.ts"
-import { isMaster, serviceAccountName, type UserInfo } from "../../api/UserInfo.ts"
+import { isMaster, type UserInfo } from "../../api/UserInfo.ts"
 import { type Attributes, combined } from "../../api/Attributes.ts"
 import * as PolicyRule from "./PolicyRule.ts"
 
@@ -78,7 +79,7 @@ const subjectOf = (binding: KubeObject, user: UserInfo, namespace: string): unkn
         return user.groups.includes(name)
       case "ServiceAccount": {
         const home = stringAt(subject, "namespace") || namespace
-        return home !== "" && user.username === serviceAccountName(home, name)
+        return home !== "" && user.username === KubeClient.serviceAccount(home, name)
       }
       default:
         return false

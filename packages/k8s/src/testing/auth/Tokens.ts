@@ -10,12 +10,13 @@
  *
  * Source: k8s.io/kubernetes/pkg/serviceaccount/claims.go and jwt.go; the texts are those that TokenReview shows.
  */
+import * as KubeClient from "@effect-operator/core/KubeClient"
 import type { KubeObject } from "@effect-operator/core/KubeObject"
 import * as Result from "effect/Result"
 import type * as JsonValue from "../../schema/JsonValue.ts"
 import { arrayAt, at, objectAt, stringAt } from "../../api/Plain.ts"
 import type { Storage } from "../../api/Storage.ts"
-import { known, serviceAccount, serviceAccountName, type UserInfo } from "../../api/UserInfo.ts"
+import { known, serviceAccount, type UserInfo } from "../../api/UserInfo.ts"
 import * as Jwt from "./Jwt.ts"
 import { goStrings } from "./PolicyRule.ts"
 
@@ -110,7 +111,7 @@ export class Tokens {
         ...(warnAfterSeconds === undefined ? {} : { warnafter: seconds + warnAfterSeconds })
       },
       nbf: seconds,
-      sub: serviceAccountName(namespace, name)
+      sub: KubeClient.serviceAccount(namespace, name)
     })
   }
 
